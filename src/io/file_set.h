@@ -1,0 +1,33 @@
+#pragma once
+// The files of one model: a folder on disk, or the set built into the program. Loading code sees no difference.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/mapped_file.h"
+
+namespace conclave {
+
+class FileSet {
+ public:
+  virtual ~FileSet() = default;
+  // Null when there is no such file; throws Error when it is there and cannot be read. `name` is a plain file name: a
+  // name with a path separator or ".." is refused (Errc::corrupt), because names come from untrusted index files.
+  virtual std::shared_ptr<const MappedFile> find(std::string_view name) const = 0;
+  virtual std::vector<std::string> names() const = 0;
+  // For messages: the folder's path or "embedded:<name>".
+  virtual std::string location() const = 0;
+};
+
+// Throws Error{not_found} when `folder` is not a folder.
+std::unique_ptr<FileSet> open_folder(const std::filesystem::path& folder);
+
+struct EmbeddedFile {
+  std::string_view name;
+  std::span<const std::byte> bytes;
+};
+std::unique_ptr<FileSet> embedded_files(std::string name, std::vector<EmbeddedFile> files);
+
+}  // namespace conclave

@@ -1,0 +1,25 @@
+#pragma once
+// JSON from untrusted bytes: size, depth and key rules are checked before and while nlohmann-json parses.
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace conclave {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+struct JsonLimits {
+  std::size_t max_bytes = std::size_t{64} << 20;
+  int max_depth = 64;
+  bool allow_non_finite = false;  // accept bare Infinity, -Infinity and NaN, as Python's json writes them (config.json)
+};
+
+// Throws Error{corrupt}: not UTF-8, syntax (with line and column), too large, too deep, a duplicate key in an object.
+// `what` names the source in the message ("config.json").
+Json parse_json(std::string_view text, std::string_view what, const JsonLimits& = {});
+// The same, keeping the order of keys (tool schemas, chat messages).
+OrderedJson parse_ordered_json(std::string_view text, std::string_view what, const JsonLimits& = {});
+
+}  // namespace conclave

@@ -1,0 +1,35 @@
+#pragma once
+// Read-only bytes: a memory-mapped file, or memory that lives as long as the program (the embedded model).
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace conclave {
+
+class MappedFile {
+ public:
+  // Maps the whole file. Throws Error{not_found | corrupt | device} with the path in it; an empty file is an empty span.
+  static std::shared_ptr<const MappedFile> open(const std::filesystem::path&);
+  // Looks at memory that outlives the result; `name` is used in messages only.
+  static std::shared_ptr<const MappedFile> from_memory(std::span<const std::byte>, std::string name);
+
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  std::string_view text() const noexcept { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
+  const std::string& name() const noexcept { return name_; }
+
+ private:
+  MappedFile(std::span<const std::byte> bytes, std::string name, bool owned)
+      : bytes_(bytes), name_(std::move(name)), owned_(owned) {}
+  std::span<const std::byte> bytes_;
+  std::string name_;
+  bool owned_;
+};
+
+}  // namespace conclave
