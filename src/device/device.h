@@ -1,0 +1,27 @@
+#pragma once
+// A place that owns memory and runs kernels.
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "device/stream.h"
+
+namespace conclave {
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceCaps& caps() const noexcept = 0;
+  virtual Buffer allocate(std::size_t bytes) = 0;  // 64-byte aligned; throws Error{out_of_memory}
+  virtual std::unique_ptr<Stream> new_stream() = 0;
+};
+
+// The host's processor with a pool of `threads` (0: as many as may run). It owns the pool that its streams run on.
+std::unique_ptr<Device> open_cpu_device(int threads = 0);
+
+// Caps of the CUDA devices that can be seen; empty when there is none or this build has no CUDA. Never throws: `doctor` asks.
+std::vector<DeviceCaps> find_cuda_devices() noexcept;
+
+}  // namespace conclave

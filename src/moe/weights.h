@@ -1,0 +1,21 @@
+#pragma once
+// The canonical weights of one MoE layer, as a backend receives them: per expert, as published, nothing repacked.
+#include <span>
+#include <vector>
+
+#include "quant/matrix.h"
+
+namespace conclave::moe {
+
+// gate [I, H] (empty when the activation is not gated), up [I, H], down [H, I]; biases f32 or bf16, [I], [I], [H], or empty.
+// Gate and up are matrices of their own, so each keeps its own global scale exactly.
+struct Expert {
+  QuantMatrix gate, up, down;
+  ConstTensorView gate_bias, up_bias, down_bias;
+};
+
+struct ExpertWeights {
+  std::vector<Expert> experts;  // the local ones, in order: experts[i] is expert local_first + i
+};
+
+}  // namespace conclave::moe
