@@ -1,0 +1,64 @@
+#pragma once
+// The CPU kernels as tables of function pointers, one table per instruction set, joined here. Plain old data in and out: the
+// translation units under scalar/, avx2/ and avx512/ include this file, C headers and <immintrin.h> only, so that no inline
+// library code compiled for a newer processor can leak into the rest of the program (tools/check_isa_objects.sh).
+//
+// All functions are noexcept, allocate nothing and read nothing outside the stated ranges. Activations are float32.
+#include <stdint.h>
+
+// Weights [rows, cols] repacked so that rows are contiguous bytes. Rows are `code_stride` bytes apart.
+//   f32, bf16: cols values of that type.          f8e4m3: cols bytes.
+//   nvfp4, mxfp4: cols / 2 bytes, even column in the low nibble (E2M1).
+//   int4: cols / 2 bytes, even column in the low nibble, unsigned 0..15.
+// Scales: one per block of scale_rows x scale_cols, row-major, scale rows `scale_stride` bytes apart, a last block may be short.
+//   f8e4m3: float32.  nvfp4: E4M3 byte, scale_cols 16.  mxfp4: E8M0 byte, scale_cols 32.  int4: float32.  f32, bf16: none.
+// zeros: int4 only, float32 zero points (0..15, 8 when symmetric) laid out exactly like the scales.
+// value = (code - zero) * scale * global.
+struct KernelMatrix {
+  const uint8_t* codes;
+  const uint8_t* scales;
+  const uint8_t* zeros;
+  int64_t code_stride;
+  int64_t scale_stride;
+  int64_t rows;
+  int64_t cols;
+  int32_t scale_rows;
+  int32_t scale_cols;
+  float global;
+};
+
+// out[t * out_stride + r] = sum_k value(r, k) * x[t'][k] for r in [row_begin, row_end) and t in [0, tokens), where
+// t' = x_rows ? x_rows[t] : t and x rows are x_stride floats apart. Float32 sums.
+struct GemmArgs {
+  struct KernelMatrix w;
+  const float* x;
+  int64_t x_stride;
+  const int32_t* x_rows;
+  int64_t tokens;
+  float* out;
+  int64_t out_stride;
+  int64_t row_begin;
+  int64_t row_end;
+  float* scratch;  // cols floats of this worker's own: one decoded row, used when there are several tokens
+};
+
+// noexcept is part of the type in C++17 and newer.
+using GemmKernel = void (*)(const GemmArgs*) noexcept;
+
+enum GemmFormat { kGemmF32, kGemmBf16, kGemmFp8, kGemmNvfp4, kGemmMxfp4, kGemmInt4, kGemmFormats };
+
+struct KernelTable {
+  const char* isa;  // "scalar", "avx2", "avx512"
+  GemmKernel gemm[kGemmFormats];
+  // The result for one row does not depend on the number of tokens or on the other rows (batch invariance); the suite checks it.
+
+  float (*dot)(const float* a, const float* b, int64_t n) noexcept;
+  float (*dot_bf16)(const float* a, const uint16_t* b, int64_t n) noexcept;
+  void (*axpy)(float* y, float a, const float* x, int64_t n) noexcept;          // y += a * x
+  void (*axpy_bf16)(float* y, float a, const uint16_t* x, int64_t n) noexcept;  // y += a * x
+  void (*to_bf16)(const float* x, uint16_t* out, int64_t n) noexcept;           // nearest, ties to even
+  void (*rms_norm)(const float* x, const float* weight /* or null */, float eps, float* out, int64_t n) noexcept;
+  void (*silu_mul)(const float* gate, const float* up, float* out, int64_t n) noexcept;  // out may be up or gate
+  // x becomes exp(x - max) and its sum is returned, *max the largest; n >= 1.
+  float (*exp_sum)(float* x, int64_t n, float* max) noexcept;
+};
