@@ -1,7 +1,9 @@
 #pragma once
 // The files of one model: a folder on disk, or the set built into the program. Loading code sees no difference.
+#include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,14 +15,19 @@ namespace conclave {
 class FileSet {
  public:
   virtual ~FileSet() = default;
-  // Null when there is no such file; throws Error when it is there and cannot be read. `name` is a plain file name: a
-  // name with a path separator or ".." is refused (Errc::corrupt), because names come from untrusted index files.
+  // Null when there is no such file; throws Error when it is there and cannot be read. A name that is not a plain file
+  // name is refused (Errc::corrupt), because names come from untrusted index files.
   virtual std::shared_ptr<const MappedFile> find(std::string_view name) const = 0;
+  // Sorted; sub-folders are not looked into.
   virtual std::vector<std::string> names() const = 0;
   // For messages: the folder's path or "embedded:<name>".
   virtual std::string location() const = 0;
 };
 
+// One path component: not empty, no '/', '\' or NUL in it, not "." or "..", at most 255 bytes.
+bool is_plain_file_name(std::string_view name) noexcept;
+
+// Links are followed, wherever they lead: caches of model hubs keep the bytes beside the folder and link to them.
 // Throws Error{not_found} when `folder` is not a folder.
 std::unique_ptr<FileSet> open_folder(const std::filesystem::path& folder);
 
@@ -28,6 +35,7 @@ struct EmbeddedFile {
   std::string_view name;
   std::span<const std::byte> bytes;
 };
+// Names and bytes outlive the result.
 std::unique_ptr<FileSet> embedded_files(std::string name, std::vector<EmbeddedFile> files);
 
 }  // namespace conclave

@@ -11,7 +11,9 @@ namespace conclave {
 
 class MappedFile {
  public:
-  // Maps the whole file. Throws Error{not_found | corrupt | device} with the path in it; an empty file is an empty span.
+  // Maps the whole file (links are followed); nothing is read before the bytes are touched. An empty file is an empty span.
+  // Throws Error, with the path in its words: not_found, corrupt (not a regular file), device (the system refused).
+  // A file cut short by someone else while it is mapped ends the process on the next touch (SIGBUS), as mmap does.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path&);
   // Looks at memory that outlives the result; `name` is used in messages only.
   static std::shared_ptr<const MappedFile> from_memory(std::span<const std::byte>, std::string name);
@@ -22,14 +24,15 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
+  // The path, or the name given to from_memory.
   const std::string& name() const noexcept { return name_; }
 
  private:
-  MappedFile(std::span<const std::byte> bytes, std::string name, bool owned)
-      : bytes_(bytes), name_(std::move(name)), owned_(owned) {}
+  MappedFile(std::span<const std::byte> bytes, std::string name, bool mapped)
+      : bytes_(bytes), name_(std::move(name)), mapped_(mapped) {}
   std::span<const std::byte> bytes_;
   std::string name_;
-  bool owned_;
+  bool mapped_;  // the bytes are ours to unmap
 };
 
 }  // namespace conclave
