@@ -1,0 +1,75 @@
+#pragma once
+// config.json in both key styles (transformers 4: rope_theta + rope_scaling, torch_dtype; transformers 5: rope_parameters, dtype),
+// flat or nested under text_config.
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/json.h"
+
+namespace conclave {
+
+// Rotary embedding as configured; nn/rope.h makes frequencies of it. Fields that a type does not use keep their defaults.
+struct RopeConfig {
+  std::string type = "default";  // default, linear, llama3, yarn, longrope
+  double theta = 10000.0;
+  double factor = 1.0;
+  double low_freq_factor = 1.0, high_freq_factor = 4.0;  // llama3
+  double beta_fast = 32.0, beta_slow = 1.0;              // yarn
+  double mscale = 0.0, mscale_all_dim = 0.0;             // yarn (DeepSeek)
+  std::optional<double> attention_factor;                // yarn, longrope
+  bool truncate = true;                                  // yarn
+  std::int64_t original_max_positions = 0;
+  double partial = 1.0;  // share of head_dim that is turned
+};
+
+// What every decoder has. Architectures read their own keys from `json` through ConfigReader.
+struct ModelConfig {
+  std::string architecture;  // "Qwen3MoeForCausalLM"
+  std::string model_type;
+  std::int32_t layers = 0, hidden = 0, vocab = 0;
+  std::int32_t heads = 0, kv_heads = 0, head_dim = 0;
+  std::int32_t max_positions = 0;
+  float rms_eps = 1e-6f;
+  bool tied_embeddings = false;
+  RopeConfig rope;
+  std::vector<std::int32_t> eos_ids;  // union of config.json's and generation_config.json's
+  std::optional<std::int32_t> bos_id;
+  Json json;                          // the text model's object
+  Json generation;                    // generation_config.json, or an empty object
+};
+
+// Reads the common keys and checks their ranges; `config` is the whole config.json. Throws Error{unsupported | corrupt} with
+// every problem: key, what was expected, what was found.
+ModelConfig parse_model_config(const Json& config, const Json* generation_config);
+
+// Typed access that collects problems instead of stopping at the first. Keys are tried in order: aliases across versions.
+class ConfigReader {
+ public:
+  explicit ConfigReader(const Json& object, std::string_view what = "config.json") : object_(object), what_(what) {}
+
+  using Keys = std::initializer_list<std::string_view>;
+  // An integer in [low, high]; without `fallback` the key must be there (null counts as absent).
+  std::int64_t integer(Keys, std::int64_t low, std::int64_t high, std::optional<std::int64_t> fallback = {});
+  double number(Keys, double low, double high, std::optional<double> fallback = {});
+  bool boolean(Keys, std::optional<bool> fallback = {});
+  std::string text(Keys, std::optional<std::string> fallback = {});
+  std::vector<std::int64_t> integers(Keys, std::int64_t low, std::int64_t high);  // absent: empty; a single integer: one
+
+  // The key must be absent, null or one of `allowed`: a value that we do not implement is refused by key and value.
+  void only(std::string_view key, std::initializer_list<Json> allowed);
+  const Json* find(Keys) const;
+  void problem(std::string words) { problems_.push_back(std::move(words)); }
+  const std::vector<std::string>& problems() const { return problems_; }
+  void throw_problems() const;  // Error{unsupported} listing all of them, if any
+
+ private:
+  const Json& object_;
+  std::string what_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace conclave

@@ -1,0 +1,68 @@
+#pragma once
+// A loaded model: weights on a device, ready to run batches. One file per architecture makes one, by name (models.def).
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "models/config.h"
+#include "nn/forward.h"
+#include "nn/kv_cache.h"
+#include "ops/batch.h"
+#include "quant/config.h"
+
+namespace conclave {
+
+// What was decided while loading, for people and for /status: one line per distinct kind of layer.
+struct ModelReport {
+  struct Line {
+    std::string where;    // "layers 0-7 experts"
+    std::string what;     // "cpu_pipeline (avx2, nvfp4)"
+    std::string reasons;  // Selection::explain() and the verification's sentence; empty for dense parts
+  };
+  std::vector<Line> lines;
+  std::vector<std::string> notes;  // "KV scales: 2 x 3 read, cache is bf16, so they are not used", skipped tensors, ...
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const ModelConfig& config() const noexcept = 0;
+  virtual const ModelReport& report() const noexcept = 0;
+  virtual KvSpec kv_spec() const = 0;  // dtype bf16 unless the caller overrides it
+
+  // Bytes of workspace that forward() takes for a step of so many rows, so many wanted logits rows and contexts this long.
+  virtual std::size_t workspace_bytes(std::int64_t tokens, std::int64_t logits_rows, std::int64_t max_context) const = 0;
+
+  // Runs the batch's rows through all layers, writing their keys and values to the cache; logits [logits_rows, vocab] f32.
+  // Token ids are in [0, vocab). The KV pages of every sequence hold room for its context.
+  virtual void forward(const Batch&, KvCache&, const Forward&, TensorView logits) const noexcept = 0;
+};
+
+struct LoadContext {
+  Device& device;
+  const Ops& ops;
+  std::string moe_backend;       // as moe/select.h takes it
+  bool verify = true;            // verify-on-build of expert kernels
+  std::int32_t max_tokens = 512; // most rows of one step
+  // Called now and then with bytes of weights prepared so far, of all; may be empty.
+  std::function<void(std::int64_t done, std::int64_t total)> progress;
+};
+
+// One architecture: a name as config.json's "architectures" spells it, and how to load it.
+struct Architecture {
+  std::string_view name;
+  std::unique_ptr<Model> (*load)(const ModelConfig&, const Checkpoint&, const QuantConfig&, LoadContext&);
+};
+std::span<const Architecture* const> all_architectures();
+
+// The model of a checkpoint: reads config.json (and hf_quant_config.json), finds the architecture, loads it, and checks that
+// every tensor was used. Throws Error with all problems found.
+std::unique_ptr<Model> load_model(const Checkpoint&, LoadContext&);
+
+}  // namespace conclave
