@@ -17,6 +17,7 @@ enum class Errc {
   out_of_memory,
   device,         // the accelerator or the operating system refused
   cancelled,
+  busy,           // nothing is wrong; trying again later may help
   internal,       // our own fault
 };
 

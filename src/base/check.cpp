@@ -22,6 +22,7 @@ const char* to_string(Errc code) noexcept {
     case Errc::out_of_memory: return "out of memory";
     case Errc::device: return "device";
     case Errc::cancelled: return "cancelled";
+    case Errc::busy: return "busy";
     case Errc::internal: return "internal";
   }
   return "unknown";

@@ -1,0 +1,14 @@
+#pragma once
+// Everything a program needs to run a Mixture-of-Experts language model:
+//
+//   auto engine = conclave::Engine::open({});                        // the model built into the library
+//   std::jthread loop([&](std::stop_token stop) { engine->run(stop); });
+//   auto answer = engine->submit({.prompt = std::vector<conclave::ChatMessage>{{"user", "Two and three?"}}});
+//   if (auto* stream = std::get_if<std::unique_ptr<conclave::TokenStream>>(&answer))
+//     for (auto event = (*stream)->next(); auto* delta = std::get_if<conclave::Delta>(&event); event = (*stream)->next())
+//       std::cout << delta->text << std::flush;
+#include "conclave/engine.h"
+#include "conclave/error.h"
+#include "conclave/model_info.h"
+#include "conclave/request.h"
+#include "conclave/version.h"
