@@ -19,6 +19,7 @@ std::string cpu_model_name();
 std::vector<int> allowed_cpus();
 
 // How many threads may compute at once: allowed CPUs, lowered by the cgroup's cpu.max (v2) or cfs_quota (v1), at least 1.
+// A broken quota rounds down: a thread beyond it would only be throttled, and the others wait for it.
 int usable_threads();
 
 // Bytes of memory this process may use: physical memory, lowered by the cgroup's limit.

@@ -1,6 +1,7 @@
 #pragma once
 // Fork-join over a fixed set of threads: the caller works too, workers spin briefly between regions and then park.
-// Tasks are claimed one by one from a shared counter, so a thread that the machine slows down takes fewer of them.
+// Tasks are claimed one by one from a shared counter, so a thread that the machine slows down takes fewer of them, and one that
+// does not come at all is not waited for.
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -9,9 +10,12 @@ namespace conclave {
 
 class ThreadPool {
  public:
-  // `threads` counts the caller; it is lowered to usable_threads(). 0 means usable_threads(). Workers are pinned to the
-  // allowed CPUs when there are at least as many of them as threads.
-  explicit ThreadPool(int threads = 0);
+  enum class Limit { usable_threads, none };
+
+  // `threads` counts the caller; it is lowered to usable_threads(), which 0 means too. Limit::none takes the number as it is:
+  // for tests, more threads than CPUs only cost time. Workers are pinned, one to a CPU, when the pool fills all allowed CPUs;
+  // with fewer threads the kernel places them, and the caller is never pinned. Throws Error{device} when threads cannot be made.
+  explicit ThreadPool(int threads = 0, Limit = Limit::usable_threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
