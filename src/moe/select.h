@@ -1,5 +1,6 @@
 #pragma once
 // Which backend runs a problem, and why not the others.
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,13 +22,20 @@ struct Candidate {
 
 struct Selection {
   const MoeBackend* chosen = nullptr;  // null: nothing can (explain() says why)
-  std::string wanted;
+  std::string wanted;                  // as it was understood: lower case, '_'
   std::vector<Candidate> considered;   // all of them, in registration order, the refused ones included
+  std::int64_t prefill_tokens = 0;     // what cost_prefill is for: problem.max_tokens
   std::string explain() const;         // a line per candidate, '*' before the chosen one
+
+  // The chosen one failed after all (a wrong result, say): the reason is recorded and the choice made again by the same rules,
+  // so a backend that was named becomes an error.
+  void refuse_chosen(Why, std::string words);
 };
 
 // Throws Error{bad_input} naming the nearest valid name when `wanted` is neither an intent nor a backend. '-' equals '_', case
-// does not matter. The reference backend is chosen only by name, or when nothing else can and the problem is tiny enough for it.
-Selection select_backend(const MoeProblem&, const DeviceCaps&, std::span<const MoeBackend* const>, std::string_view wanted = kDefaultBackend);
+// does not matter. A named backend that cannot is Error{unsupported}. The reference backend is chosen only by name, or when nothing
+// else can and the problem is tiny enough for it. Pure: caps may be those of a machine that is not there.
+Selection select_backend(const MoeProblem&, const DeviceCaps&, std::span<const MoeBackend* const>,
+                         std::string_view wanted = kDefaultBackend);
 
 }  // namespace conclave::moe

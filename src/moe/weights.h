@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "moe/problem.h"
 #include "quant/matrix.h"
 
 namespace conclave::moe {
@@ -17,5 +18,9 @@ struct Expert {
 struct ExpertWeights {
   std::vector<Expert> experts;  // the local ones, in order: experts[i] is expert local_first + i
 };
+
+// Every build() begins with it. Shapes or schemes that are not the problem's are our bug; an expert without the static input
+// scale that problem.activations needs (never hit in calibration) is Error{unsupported} naming all such experts.
+void check_weights(const MoeProblem&, const ExpertWeights&);
 
 }  // namespace conclave::moe

@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "base/math.h"
+#include "kernels/cpu/dispatch.h"
+#include "moe/activation.h"
+#include "moe/pipeline/experts.h"
+#include "moe/pipeline/grouping.h"
+#include "moe/plans/cpu_tiles.h"
+#include "ops/cpu/packed_matrix.h"
+
+namespace conclave::moe {
+namespace {
+
+std::vector<float> to_floats(const ConstTensorView& v) {
+  std::vector<float> out;
+  if (!v) return out;
+  for (std::int64_t i = 0; i < v.shape[0]; ++i)
+    out.push_back(v.dtype == DType::f32 ? v.as<float>()[i * v.stride[0]] : v.as<bf16>()[i * v.stride[0]].to_float());
+  return out;
+}
+
+struct PackedExpert {
+  explicit PackedExpert(const Expert& e)
+      : up(e.up),
+        down(e.down),
+        gate_bias(to_floats(e.gate_bias)),
+        up_bias(to_floats(e.up_bias)),
+        down_bias(to_floats(e.down_bias)) {
+    if (e.gate) gate = PackedMatrix(e.gate);
+  }
+  PackedMatrix gate, up, down;
+  std::vector<float> gate_bias, up_bias, down_bias;
+};
+
+// A range of rows of one expert's matrix: one task of a parallel region.
+struct Tile {
+  std::int32_t expert;
+  std::int64_t first_row, end_row;
+  std::int64_t first, count;  // sorted slots of the expert
+};
+
+// A parallel region over (active expert, tile of rows).
+struct Tiling {
+  const Grouping& groups;
+  std::int64_t rows, tile, tiles;
+
+  Tiling(const Grouping& g, std::int64_t r, std::int64_t cols, int threads)
+      : groups(g), rows(r), tile(rows_per_task(r, cols, g.active_count, threads)), tiles(ceil_div(r, tile)) {}
+  std::int64_t tasks() const { return groups.active_count * tiles; }
+  Tile operator[](std::int64_t task) const {
+    const std::int32_t expert = groups.active[static_cast<std::size_t>(task / tiles)];
+    const auto e = static_cast<std::size_t>(expert);
+    const std::int64_t row = task % tiles * tile;
+    return {expert, row, std::min(row + tile, rows), groups.begin[e], groups.begin[e + 1] - groups.begin[e]};
+  }
+};
+
+void add_bias(const std::vector<float>& bias, const Tile& tile, float* rows, std::int64_t stride) {
+  if (bias.empty()) return;
+  for (std::int64_t p = tile.first; p < tile.first + tile.count; ++p)
+    for (std::int64_t r = tile.first_row; r < tile.end_row; ++r) rows[p * stride + r] += bias[static_cast<std::size_t>(r)];
+}
+
+class CpuExperts final : public Experts {
+ public:
+  CpuExperts(const MoeProblem& problem, const ExpertWeights& weights, const DeviceCaps& caps)
+      : problem_(problem), kernels_(kernel_table(caps.isa)), threads_(caps.threads) {
+    experts_.reserve(weights.experts.size());
+    for (const Expert& e : weights.experts) experts_.emplace_back(e);
+  }
+
+  std::size_t workspace_bytes(std::int64_t tokens) const override {
+    const std::int64_t pairs = tokens * problem_.top_k;
+    const auto words = [](std::int64_t n) { return Workspace::padded(static_cast<std::size_t>(n) * 4); };
+    return words(problem_.local_count + 1) + 2 * words(pairs) + words(most_active(pairs)) +
+           (problem_.activation.gated ? 2 : 1) * words(pairs * problem_.inter) + words(pairs * problem_.hidden) +
+           words(threads_ * scratch_floats());
+  }
+
+  ExpertRows run(const Dispatched& in, Workspace& workspace, Stream& stream) const noexcept override {
+    const std::int64_t tokens = in.tokens.shape[0], pairs = tokens * problem_.top_k;
+    CONCLAVE_CHECK(pool_of(stream).size() <= threads_);
+    const TensorView row_of = workspace.take(DType::i32, {tokens, problem_.top_k});
+    Grouping groups{span(workspace, problem_.local_count + 1),
+                    span(workspace, pairs),
+                    {row_of.as<std::int32_t>(), static_cast<std::size_t>(pairs)},
+                    span(workspace, most_active(pairs))};
+    group_by_expert({in.ids.as<std::int32_t>(), static_cast<std::size_t>(pairs)}, problem_.top_k, groups);
+
+    float* gate = problem_.activation.gated ? workspace.take<float>(pairs * problem_.inter) : nullptr;
+    float* inner = workspace.take<float>(pairs * problem_.inter);
+    const TensorView rows = workspace.take(DType::f32, {pairs, problem_.hidden});
+    float* scratch = workspace.take<float>(threads_ * scratch_floats());
+
+    const Tiling up(groups, problem_.inter, problem_.hidden, pool_of(stream).size());
+    pool_of(stream).for_each(up.tasks(), [&](std::int64_t task, int worker) noexcept {
+      run_gate_up(in, groups, up[task], gate, inner, scratch + worker * scratch_floats());
+    });
+    const Tiling down(groups, problem_.hidden, problem_.inter, pool_of(stream).size());
+    pool_of(stream).for_each(down.tasks(), [&](std::int64_t task, int worker) noexcept {
+      run_down(inner, down[task], rows.as<float>(), scratch + worker * scratch_floats());
+    });
+    return {rows, row_of};
+  }
+
+  std::string describe() const override {
+    return fmt::format("{} kernels, {}", kernels_.isa, experts_.empty() ? "no experts here" : experts_.front().up.describe());
+  }
+
+ private:
+  static std::span<std::int32_t> span(Workspace& workspace, std::int64_t count) {
+    return {workspace.take<std::int32_t>(count), static_cast<std::size_t>(count)};
+  }
+  std::int64_t most_active(std::int64_t pairs) const { return std::min<std::int64_t>(problem_.local_count, pairs); }
+  std::int64_t scratch_floats() const { return round_up<std::int64_t>(std::max(problem_.hidden, problem_.inter), kTileStep); }
+
+  // inner[slot, tile] = act(gate, up); gate serves as scratch.
+  void run_gate_up(const Dispatched& in, const Grouping& groups, const Tile& tile, float* gate, float* inner,
+                   float* scratch) const {
+    const PackedExpert& e = experts_[static_cast<std::size_t>(tile.expert)];
+    const std::int64_t n = problem_.inter;
+    GemmArgs args{};
+    args.x = in.tokens.as<float>();
+    args.x_stride = in.tokens.stride[0];
+    args.x_rows = groups.token_of.data() + tile.first;
+    args.scratch = scratch;
+    multiply(e.up, tile, inner, n, args);
+    add_bias(e.up_bias, tile, inner, n);
+    if (problem_.activation.gated) {
+      multiply(e.gate, tile, gate, n, args);
+      add_bias(e.gate_bias, tile, gate, n);
+    }
+    for (std::int64_t p = tile.first; p < tile.first + tile.count; ++p) {
+      const std::int64_t begin = p * n + tile.first_row;
+      activate_row(gate != nullptr ? gate + begin : nullptr, inner + begin, tile.end_row - tile.first_row);
+    }
+  }
+
+  // rows[slot, tile] = down(inner) + bias.
+  void run_down(const float* inner, const Tile& tile, float* rows, float* scratch) const {
+    const PackedExpert& e = experts_[static_cast<std::size_t>(tile.expert)];
+    GemmArgs args{};
+    args.x = inner + tile.first * problem_.inter;
+    args.x_stride = problem_.inter;
+    args.scratch = scratch;
+    multiply(e.down, tile, rows, problem_.hidden, args);
+    add_bias(e.down_bias, tile, rows, problem_.hidden);
+  }
+
+  void multiply(const PackedMatrix& w, const Tile& tile, float* out, std::int64_t out_stride, GemmArgs args) const {
+    args.w = w.matrix();
+    args.tokens = tile.count;
+    args.out = out + tile.first * out_stride;
+    args.out_stride = out_stride;
+    args.row_begin = tile.first_row;
+    args.row_end = tile.end_row;
+    kernels_.gemm[w.format()](&args);
+  }
+
+  void activate_row(const float* gate, float* up, std::int64_t n) const {
+    const ActivationSpec& spec = problem_.activation;
+    if (spec.gated && spec.kind == Activation::silu && spec.limit == 0.0f) return kernels_.silu_mul(gate, up, up, n);
+    for (std::int64_t i = 0; i < n; ++i)
+      up[i] = static_cast<float>(spec.gated ? activate(spec, gate[i], up[i]) : activate(spec, up[i]));
+  }
+
+  MoeProblem problem_;
+  const KernelTable& kernels_;
+  int threads_;  // of the device's pool: as many scratch rows are needed
+  std::vector<PackedExpert> experts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Experts> make_cpu_experts(const MoeProblem& problem, const ExpertWeights& weights, const DeviceCaps& caps) {
+  return std::make_unique<CpuExperts>(problem, weights, caps);
+}
+
+}  // namespace conclave::moe

@@ -1,0 +1,38 @@
+#pragma once
+// Middle part of the pipeline: the experts themselves. They know no routing and no rank: tokens in, one row per slot out.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "device/caps.h"
+#include "device/stream.h"
+#include "device/workspace.h"
+#include "moe/problem.h"
+#include "moe/weights.h"
+
+namespace conclave::moe {
+
+struct Dispatched {
+  ConstTensorView tokens;  // f32 [R, H]
+  ConstTensorView ids;     // i32 [R, K]: index of a local expert; every other value contributes nothing and reads nothing
+};
+
+struct ExpertRows {
+  ConstTensorView rows;    // f32 [pairs, H], down(act(gate, up)) + bias of each pair that was computed, not weighted
+  ConstTensorView row_of;  // i32 [R, K]: which row; -1: none
+};
+
+class Experts {
+ public:
+  virtual ~Experts() = default;
+  virtual std::size_t workspace_bytes(std::int64_t tokens) const = 0;
+  // The result lies in the workspace and lives as long as the caller's Scope.
+  virtual ExpertRows run(const Dispatched&, Workspace&, Stream&) const noexcept = 0;
+  virtual std::string describe() const = 0;
+};
+
+// Packed weights and the kernels of the host's instruction set, float32 activations.
+std::unique_ptr<Experts> make_cpu_experts(const MoeProblem&, const ExpertWeights&, const DeviceCaps&);
+
+}  // namespace conclave::moe
