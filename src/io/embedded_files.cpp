@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/in_quotes.h"
 #include "conclave/error.h"
 #include "io/file_set.h"
 
@@ -21,7 +22,7 @@ class EmbeddedFiles final : public FileSet {
 
   std::shared_ptr<const MappedFile> find(std::string_view name) const override {
     if (!is_plain_file_name(name))
-      throw Error(Errc::corrupt, fmt::format("'{}' is not a plain file name; expected one of {}", name, location_));
+      throw Error(Errc::corrupt, fmt::format("{} is not a plain file name; expected one of {}", in_quotes(name), location_));
     const auto at = std::lower_bound(files_.begin(), files_.end(), name,
                                      [](const EmbeddedFile& file, std::string_view wanted) { return file.name < wanted; });
     if (at == files_.end() || at->name != name) return nullptr;

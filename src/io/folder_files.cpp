@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "base/in_quotes.h"
 #include "conclave/error.h"
 #include "io/file_set.h"
 
@@ -17,8 +18,8 @@ class FolderFiles final : public FileSet {
 
   std::shared_ptr<const MappedFile> find(std::string_view name) const override {
     if (!is_plain_file_name(name))
-      throw Error(Errc::corrupt, fmt::format("'{}' is not a plain file name; files of a model lie in its own folder '{}'", name,
-                                             folder_.string()));
+      throw Error(Errc::corrupt, fmt::format("{} is not a plain file name; files of a model lie in its own folder '{}'",
+                                             in_quotes(name), folder_.string()));
     const fs::path path = folder_ / name;
     std::error_code ignored;
     const fs::file_status here = fs::symlink_status(path, ignored);

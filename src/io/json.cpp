@@ -7,6 +7,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/in_quotes.h"
 #include "conclave/error.h"
 #include "io/json_non_finite.h"
 
@@ -122,7 +123,7 @@ class Builder {
     return false;
   }
   bool fail_duplicate(std::string_view name) {
-    return fail(fmt::format("the key '{}' appears twice in one object", excerpt(name)));
+    return fail(fmt::format("the key {} appears twice in one object", in_quotes(name)));
   }
 
   template <class Number>

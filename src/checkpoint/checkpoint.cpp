@@ -1,0 +1,116 @@
+#include "checkpoint/checkpoint.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/in_quotes.h"
+#include "base/problems.h"
+#include "checkpoint/safetensors_index.h"
+#include "conclave/error.h"
+
+namespace conclave {
+namespace {
+
+constexpr std::string_view kSingleFile = "model.safetensors";
+constexpr std::string_view kIndexFile = "model.safetensors.index.json";
+
+// Weights under another name or in another format, for the message that refuses the folder.
+bool looks_like_weights(std::string_view name) {
+  for (std::string_view ending :
+       {".safetensors", ".gguf", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".onnx", ".npz", ".index.json"})
+    if (name.ends_with(ending)) return true;
+  return false;
+}
+
+[[noreturn]] void refuse_layout(const FileSet& files) {
+  std::string found;
+  int count = 0;
+  for (const std::string& name : files.names()) {
+    if (!looks_like_weights(name) || ++count > 8) continue;
+    found += (found.empty() ? "" : ", ") + in_quotes(name);
+  }
+  if (count == 0)
+    throw Error(Errc::not_found, fmt::format("'{}' holds no weights: expected '{}', or '{}' with its shards", files.location(),
+                                             kSingleFile, kIndexFile));
+  throw Error(
+      Errc::unsupported,
+      fmt::format("'{}': expected '{}', or '{}' with its shards; found {}{}, which cannot be read. Convert the model with "
+                  "save_pretrained(..., safe_serialization=True) of transformers, or take its safetensors version",
+                  files.location(), kSingleFile, kIndexFile, found, count > 8 ? fmt::format(" and {} more", count - 8) : ""));
+}
+
+std::vector<std::unique_ptr<SafetensorsFile>> open_shards(const FileSet& files, const MappedFile& index_file) {
+  const SafetensorsIndex index = parse_safetensors_index(index_file.text(), index_file.name());
+  std::vector<std::unique_ptr<SafetensorsFile>> shards;
+  Problems problems;
+  for (const auto& [name, expected] : index) {
+    try {
+      const auto file = files.find(name);
+      if (file == nullptr) {
+        problems.add(fmt::format("the file {} is missing, and with it {} tensors", in_quotes(name), expected.size()));
+        continue;
+      }
+      shards.push_back(std::make_unique<SafetensorsFile>(file));
+      compare_with_index(name, expected, shards.back()->tensors(), problems);
+    } catch (const Error& error) {
+      problems.add(error.what());
+    }
+  }
+  problems.throw_if_any(Errc::corrupt, index_file.name());
+  return shards;
+}
+
+}  // namespace
+
+std::unique_ptr<Checkpoint> Checkpoint::open(std::shared_ptr<const FileSet> files) {
+  Shards shards;
+  if (auto single = files->find(kSingleFile))
+    shards.push_back(std::make_unique<SafetensorsFile>(std::move(single)));
+  else if (const auto index = files->find(kIndexFile))
+    shards = open_shards(*files, *index);
+  else
+    refuse_layout(*files);
+  return std::unique_ptr<Checkpoint>(new Checkpoint(std::move(files), std::move(shards)));
+}
+
+Checkpoint::Checkpoint(std::shared_ptr<const FileSet> files, Shards shards) : files_(std::move(files)), shards_(std::move(shards)) {
+  for (const auto& shard : shards_)
+    for (const SafetensorsTensor& tensor : shard->tensors()) {
+      places_.push_back({shard.get(), &tensor});
+      total_bytes_ += tensor.bytes;
+    }
+  std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) { return a.tensor->name < b.tensor->name; });
+  names_.reserve(places_.size());
+  for (const Place& place : places_) names_.push_back(place.tensor->name);
+  used_ = std::make_unique<std::atomic<bool>[]>(names_.size());
+}
+
+std::optional<std::size_t> Checkpoint::position(std::string_view name) const {
+  const auto at = std::lower_bound(names_.begin(), names_.end(), name);
+  if (at == names_.end() || *at != name) return std::nullopt;
+  return static_cast<std::size_t>(at - names_.begin());
+}
+
+std::optional<ConstTensorView> Checkpoint::find(std::string_view name) const {
+  const auto at = position(name);
+  if (!at) return std::nullopt;
+  used_[*at].store(true, std::memory_order_relaxed);
+  return places_[*at].file->view(*places_[*at].tensor);
+}
+
+std::optional<TensorInfo> Checkpoint::info(std::string_view name) const {
+  const auto at = position(name);
+  if (!at) return std::nullopt;
+  const auto& [file, tensor] = places_[*at];
+  return TensorInfo{tensor->dtype, tensor->shape, tensor->bytes, file->file().name()};
+}
+
+std::vector<std::string_view> Checkpoint::unused() const {
+  std::vector<std::string_view> out;
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    if (!used_[i].load(std::memory_order_relaxed)) out.push_back(names_[i]);
+  return out;
+}
+
+}  // namespace conclave
