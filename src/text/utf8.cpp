@@ -19,7 +19,9 @@ char32_t next_character(std::string_view text, std::size_t& at) {
 }
 
 char32_t previous_character(std::string_view text, std::size_t& end) {
-  do { --end; } while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
+  do {
+    --end;
+  } while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
   std::size_t at = end;
   return next_character(text, at);
 }

@@ -40,7 +40,7 @@ class Utf8Assembler {
 
   std::array<char, 4> held_{};
   std::uint8_t held_size_ = 0;
-  std::uint8_t missing_ = 0;                       // continuation bytes still to come
+  std::uint8_t missing_ = 0;                      // continuation bytes still to come
   unsigned char lowest_ = 0x80, highest_ = 0xBF;  // the range of the next one
 };
 
