@@ -1,6 +1,6 @@
 #pragma once
-// config.json in both key styles (transformers 4: rope_theta + rope_scaling, torch_dtype; transformers 5: rope_parameters, dtype),
-// flat or nested under text_config.
+// config.json in both key styles (transformers 4: rope_theta + rope_scaling; transformers 5: rope_parameters), flat or nested under
+// text_config.
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -9,22 +9,9 @@
 #include <vector>
 
 #include "io/json.h"
+#include "nn/rope.h"
 
 namespace conclave {
-
-// Rotary embedding as configured; nn/rope.h makes frequencies of it. Fields that a type does not use keep their defaults.
-struct RopeConfig {
-  std::string type = "default";  // default, linear, llama3, yarn, longrope
-  double theta = 10000.0;
-  double factor = 1.0;
-  double low_freq_factor = 1.0, high_freq_factor = 4.0;  // llama3
-  double beta_fast = 32.0, beta_slow = 1.0;              // yarn
-  double mscale = 0.0, mscale_all_dim = 0.0;             // yarn (DeepSeek)
-  std::optional<double> attention_factor;                // yarn, longrope
-  bool truncate = true;                                  // yarn
-  std::int64_t original_max_positions = 0;
-  double partial = 1.0;  // share of head_dim that is turned
-};
 
 // What every decoder has. Architectures read their own keys from `json` through ConfigReader.
 struct ModelConfig {
@@ -36,6 +23,7 @@ struct ModelConfig {
   float rms_eps = 1e-6f;
   bool tied_embeddings = false;
   RopeConfig rope;
+  std::int32_t rotary_dim = 0;  // how many of head_dim are turned
   std::vector<std::int32_t> eos_ids;  // union of config.json's and generation_config.json's
   std::optional<std::int32_t> bos_id;
   Json json;                          // the text model's object

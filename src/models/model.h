@@ -49,6 +49,7 @@ struct LoadContext {
   const Ops& ops;
   std::string moe_backend;       // as moe/select.h takes it
   bool verify = true;            // verify-on-build of expert kernels
+  bool plan_only = false;        // bind, check and decide, but pack nothing: the report is complete, the model cannot run
   std::int32_t max_tokens = 512; // most rows of one step
   // Called now and then with bytes of weights prepared so far, of all; may be empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress;
@@ -61,8 +62,18 @@ struct Architecture {
 };
 std::span<const Architecture* const> all_architectures();
 
+// What a folder's config.json, generation_config.json and hf_quant_config.json say, without looking at weights. Throws Error.
+struct ModelDescription {
+  ModelConfig config;
+  QuantConfig quant;
+};
+ModelDescription describe_model(const FileSet&);
+
 // The model of a checkpoint: reads config.json (and hf_quant_config.json), finds the architecture, loads it, and checks that
 // every tensor was used. Throws Error with all problems found.
 std::unique_ptr<Model> load_model(const Checkpoint&, LoadContext&);
+
+// The same without reading weights: everything is named, checked and decided. Throws the same errors.
+ModelReport plan_model(const Checkpoint&, LoadContext);
 
 }  // namespace conclave

@@ -1,0 +1,32 @@
+#pragma once
+// The options that every command with an engine has, under vLLM's names.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conclave/engine.h"
+
+namespace conclave::cli {
+
+struct EngineFlags {
+  EngineOptions options;
+  std::string chat_template_file;
+  std::string generation_config = "auto";
+  std::string dtype = "auto";
+};
+
+// Declares them; `flags` must live until the parser has run.
+void add_engine_flags(CLI::App& command, EngineFlags& flags);
+// Declares temperature, top-p and the rest.
+void add_sampling_flags(CLI::App& command, SamplingParams& sampling);
+// --model or a positional one; nothing: the built-in model.
+void add_model_flag(CLI::App& command, std::string& model);
+
+// Opens the engine with a progress bar on stderr. Throws Error.
+std::unique_ptr<Engine> open_engine(EngineFlags flags);
+
+// "5,17,42" -> ids. Throws Error{bad_input}.
+std::vector<std::int32_t> parse_ids(const std::string& text);
+
+}  // namespace conclave::cli

@@ -1,0 +1,12 @@
+#pragma once
+// Ctrl-C and SIGTERM as a counter that commands look at; nothing is torn down from inside the handler.
+
+namespace conclave::cli {
+
+// From here on SIGINT and SIGTERM are counted instead of ending the process, and interrupt blocking reads. A third one ends it at
+// once, so that a program that does not look can still be stopped.
+void count_interrupts();
+int interrupts() noexcept;
+void forget_interrupts() noexcept;
+
+}  // namespace conclave::cli

@@ -1,0 +1,62 @@
+#include "models/causal_lm.h"
+
+namespace conclave {
+namespace {
+
+class CausalLm final : public Model {
+ public:
+  CausalLm(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context, const AddBlocks& add)
+      : config_(config), ops_(context.ops) {
+    Loader loader(config_, checkpoint, quant, context);
+    Decoder::Parts& parts = decoder_.parts();
+    parts.norm_eps = config_.rms_eps;
+    parts.blocks.reserve(static_cast<std::size_t>(2 * config_.layers));  // slots must not move
+    loader.embedding(parts.embedding, "model.embed_tokens", config_.vocab, config_.hidden);
+    add(loader, parts.blocks);
+    loader.parameter(parts.final_norm, "model.norm.weight", config_.hidden);
+    if (config_.tied_embeddings)
+      loader.linear_of(parts.head, parts.embedding, {}, "lm_head (tied to the embedding)");
+    else
+      loader.linear(parts.head, "lm_head", config_.vocab, config_.hidden);
+    loader.ignore_suffix(".rotary_emb.inv_freq", "computed from config.json");
+    report_ = loader.build();
+    kv_.layers = loader.kv_layers();
+    kv_.kv_heads = config_.kv_heads;
+    kv_.head_dim = config_.head_dim;
+    kv_.k_scales = loader.k_scales();
+    kv_.v_scales = loader.v_scales();
+  }
+
+  const ModelConfig& config() const noexcept override { return config_; }
+  const ModelReport& report() const noexcept override { return report_; }
+  KvSpec kv_spec() const override { return kv_; }
+  std::size_t workspace_bytes(std::int64_t tokens, std::int64_t logits_rows, std::int64_t max_context) const override {
+    return decoder_.workspace_bytes(ops_, tokens, logits_rows, max_context);
+  }
+  void forward(const Batch& batch, KvCache& cache, const Forward& forward, TensorView logits) const noexcept override {
+    decoder_.forward(batch, cache, forward, logits);
+  }
+
+ private:
+  ModelConfig config_;
+  const Ops& ops_;
+  Decoder decoder_;
+  ModelReport report_;
+  KvSpec kv_;
+};
+
+}  // namespace
+
+void add_block(Loader& loader, std::vector<Decoder::ResidualBlock>& blocks, const std::string& norm, std::int32_t hidden,
+               std::unique_ptr<Block> block) {
+  CONCLAVE_CHECK(blocks.size() < blocks.capacity());
+  blocks.push_back({{}, std::move(block)});
+  loader.parameter(blocks.back().norm, norm, hidden);
+}
+
+std::unique_ptr<Model> load_causal_lm(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant,
+                                      LoadContext& context, const AddBlocks& add) {
+  return std::make_unique<CausalLm>(config, checkpoint, quant, context, add);
+}
+
+}  // namespace conclave

@@ -1,0 +1,20 @@
+#pragma once
+// What all causal language models of the hub share: embedding, blocks, last norm, head; names "model.*" and "lm_head".
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/loader.h"
+#include "models/model.h"
+#include "nn/decoder.h"
+
+namespace conclave {
+
+// Names one block's norm and puts both at the end of the list. `blocks` must have room: slots may not move.
+void add_block(Loader&, std::vector<Decoder::ResidualBlock>& blocks, const std::string& norm, std::int32_t hidden, std::unique_ptr<Block>);
+
+// `add_blocks` names every layer; the rest is named here, everything is built, and the model is returned.
+using AddBlocks = std::function<void(Loader&, std::vector<Decoder::ResidualBlock>& blocks)>;
+std::unique_ptr<Model> load_causal_lm(const ModelConfig&, const Checkpoint&, const QuantConfig&, LoadContext&, const AddBlocks&);
+
+}  // namespace conclave

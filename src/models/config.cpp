@@ -1,0 +1,185 @@
+#include "models/config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "conclave/error.h"
+
+namespace conclave {
+namespace {
+
+std::string joined(ConfigReader::Keys keys) { return fmt::format("{}", fmt::join(keys, " / ")); }
+
+// Values of a hostile file are shown shortened.
+std::string shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (text.size() > 80) text = text.substr(0, 77) + "...";
+  return text;
+}
+
+// Where the rope's own keys live: transformers 5 has one object with theta in it, transformers 4 a scaling object beside rope_theta.
+const Json* rope_object(const Json& model) {
+  for (const char* key : {"rope_parameters", "rope_scaling"})
+    if (const auto it = model.find(key); it != model.end() && it->is_object()) return &*it;
+  return nullptr;
+}
+
+double rope_partial(ConfigReader& model, ConfigReader& rope) {
+  const double outer = model.number({"partial_rotary_factor"}, 0.0, 1.0, 1.0);
+  return rope.number({"partial_rotary_factor"}, 0.0, 1.0, outer);
+}
+
+RopeConfig parse_rope(ConfigReader& model, ConfigReader& rope, std::int64_t max_positions) {
+  constexpr double kLarge = 1e12;
+  RopeConfig out;
+  const double theta = model.number({"rope_theta"}, 1.0, kLarge, 10000.0);
+  out.theta = rope.number({"rope_theta"}, 1.0, kLarge, theta);
+  out.type = rope.text({"rope_type", "type"}, "default");
+  if (out.type == "default") return out;
+  out.factor = rope.number({"factor"}, 1.0, kLarge, 1.0);
+  out.low_freq_factor = rope.number({"low_freq_factor"}, 1e-6, kLarge, 1.0);
+  out.high_freq_factor = rope.number({"high_freq_factor"}, 1e-6, kLarge, 4.0);
+  out.beta_fast = rope.number({"beta_fast"}, 1e-6, kLarge, 32.0);
+  out.beta_slow = rope.number({"beta_slow"}, 1e-6, kLarge, 1.0);
+  out.mscale = rope.number({"mscale"}, 0.0, kLarge, 0.0);
+  out.mscale_all_dim = rope.number({"mscale_all_dim"}, 0.0, kLarge, 0.0);
+  out.attention_factor = rope.number({"attention_factor"}, 0.0, kLarge, 0.0);
+  out.truncate = rope.boolean({"truncate"}, true);
+  out.original_max_positions = rope.integer({"original_max_position_embeddings"}, 1, std::int64_t{1} << 32, max_positions);
+  return out;
+}
+
+void append_ids(std::vector<std::int32_t>& ids, const std::vector<std::int64_t>& more) {
+  for (std::int64_t id : more)
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(static_cast<std::int32_t>(id));
+}
+
+}  // namespace
+
+const Json* ConfigReader::find(Keys keys) const {
+  for (std::string_view key : keys)
+    if (const auto it = object_.find(key); it != object_.end() && !it->is_null()) return &*it;
+  return nullptr;
+}
+
+std::int64_t ConfigReader::integer(Keys keys, std::int64_t low, std::int64_t high, std::optional<std::int64_t> fallback) {
+  const Json* value = find(keys);
+  if (value == nullptr) {
+    if (!fallback) problem(fmt::format("{} is missing (an integer from {} to {})", joined(keys), low, high));
+    return fallback.value_or(low);
+  }
+  const bool fits = value->is_number_integer() && (!value->is_number_unsigned() || value->get<std::uint64_t>() <= INT64_MAX);
+  if (!fits || value->get<std::int64_t>() < low || value->get<std::int64_t>() > high) {
+    problem(fmt::format("{}: expected an integer from {} to {}, found {}", joined(keys), low, high, shown(*value)));
+    return low;
+  }
+  return value->get<std::int64_t>();
+}
+
+double ConfigReader::number(Keys keys, double low, double high, std::optional<double> fallback) {
+  const Json* value = find(keys);
+  if (value == nullptr) {
+    if (!fallback) problem(fmt::format("{} is missing (a number from {} to {})", joined(keys), low, high));
+    return fallback.value_or(low);
+  }
+  if (!value->is_number() || !(value->get<double>() >= low && value->get<double>() <= high)) {
+    problem(fmt::format("{}: expected a number from {} to {}, found {}", joined(keys), low, high, shown(*value)));
+    return low;
+  }
+  return value->get<double>();
+}
+
+bool ConfigReader::boolean(Keys keys, std::optional<bool> fallback) {
+  const Json* value = find(keys);
+  if (value != nullptr && value->is_boolean()) return value->get<bool>();
+  if (value != nullptr) problem(fmt::format("{}: expected true or false, found {}", joined(keys), shown(*value)));
+  if (value == nullptr && !fallback) problem(fmt::format("{} is missing (true or false)", joined(keys)));
+  return fallback.value_or(false);
+}
+
+std::string ConfigReader::text(Keys keys, std::optional<std::string> fallback) {
+  const Json* value = find(keys);
+  if (value != nullptr && value->is_string()) return value->get<std::string>();
+  if (value != nullptr) problem(fmt::format("{}: expected a text, found {}", joined(keys), shown(*value)));
+  if (value == nullptr && !fallback) problem(fmt::format("{} is missing (a text)", joined(keys)));
+  return fallback.value_or("");
+}
+
+std::vector<std::int64_t> ConfigReader::integers(Keys keys, std::int64_t low, std::int64_t high) {
+  std::vector<std::int64_t> out;
+  const Json* value = find(keys);
+  if (value == nullptr) return out;
+  const Json list = value->is_array() ? *value : Json::array({*value});
+  for (const Json& element : list) {
+    if (!element.is_number_integer() || element.get<std::int64_t>() < low || element.get<std::int64_t>() > high) {
+      problem(fmt::format("{}: expected integers from {} to {}, found {}", joined(keys), low, high, shown(element)));
+      return {};
+    }
+    out.push_back(element.get<std::int64_t>());
+  }
+  return out;
+}
+
+void ConfigReader::only(std::string_view key, std::initializer_list<Json> allowed) {
+  const Json* value = find({key});
+  if (value == nullptr || std::find(allowed.begin(), allowed.end(), *value) != allowed.end()) return;
+  std::string list;
+  for (const Json& a : allowed) list += (list.empty() ? "" : ", ") + shown(a);
+  problem(fmt::format("{}: {} is not supported (supported: {})", key, shown(*value), list));
+}
+
+void ConfigReader::throw_problems() const {
+  if (problems_.empty()) return;
+  throw Error(Errc::unsupported, fmt::format("{}: {}", what_, fmt::join(problems_, "; ")));
+}
+
+ModelConfig parse_model_config(const Json& config, const Json* generation_config) {
+  if (!config.is_object()) throw Error(Errc::corrupt, "config.json: expected an object, found " + shown(config));
+  const auto nested = config.find("text_config");
+  ModelConfig out;
+  out.json = nested != config.end() && nested->is_object() ? *nested : config;
+  out.generation = generation_config != nullptr && generation_config->is_object() ? *generation_config : Json::object();
+
+  constexpr std::int64_t kMost = 1 << 24;  // far above every published size, far below overflow of products
+  ConfigReader outer(config);
+  ConfigReader reader(out.json);
+  if (const Json* names = outer.find({"architectures"}); names != nullptr && names->is_array() && !names->empty() && names->front().is_string())
+    out.architecture = names->front().get<std::string>();
+  else
+    reader.problem("architectures is missing (a list with one name, such as [\"Qwen3MoeForCausalLM\"])");
+  out.model_type = reader.text({"model_type"}, "");
+  out.layers = static_cast<std::int32_t>(reader.integer({"num_hidden_layers"}, 1, 4096));
+  out.hidden = static_cast<std::int32_t>(reader.integer({"hidden_size"}, 1, kMost));
+  out.vocab = static_cast<std::int32_t>(reader.integer({"vocab_size"}, 1, kMost));
+  out.heads = static_cast<std::int32_t>(reader.integer({"num_attention_heads"}, 1, 65536));
+  out.kv_heads = static_cast<std::int32_t>(reader.integer({"num_key_value_heads"}, 1, 65536, out.heads));
+  out.head_dim = static_cast<std::int32_t>(reader.integer({"head_dim"}, 1, 65536, std::max(1, out.hidden / std::max(1, out.heads))));
+  out.max_positions = static_cast<std::int32_t>(reader.integer({"max_position_embeddings"}, 1, 1 << 30, 2048));
+  out.rms_eps = static_cast<float>(reader.number({"rms_norm_eps", "layer_norm_epsilon"}, 0.0, 1.0, 1e-6));
+  out.tied_embeddings = reader.boolean({"tie_word_embeddings"}, outer.boolean({"tie_word_embeddings"}, false));
+  if (out.heads % out.kv_heads != 0)
+    reader.problem(fmt::format("num_attention_heads {} is not a multiple of num_key_value_heads {}", out.heads, out.kv_heads));
+
+  const Json none = Json::object();
+  const Json* rope = rope_object(out.json);
+  ConfigReader rope_reader(rope != nullptr ? *rope : none);
+  out.rope = parse_rope(reader, rope_reader, out.max_positions);
+  out.rotary_dim = static_cast<std::int32_t>(std::lround(out.head_dim * rope_partial(reader, rope_reader)));
+  if (out.rotary_dim % 2 != 0) reader.problem(fmt::format("{} turned dimensions of a head: expected an even number", out.rotary_dim));
+
+  ConfigReader generation(out.generation, "generation_config.json");
+  append_ids(out.eos_ids, reader.integers({"eos_token_id"}, 0, out.vocab - 1));
+  append_ids(out.eos_ids, generation.integers({"eos_token_id"}, 0, out.vocab - 1));
+  if (const auto bos = reader.integers({"bos_token_id"}, 0, out.vocab - 1); !bos.empty())
+    out.bos_id = static_cast<std::int32_t>(bos.front());
+
+  for (const ConfigReader* other : {&outer, &rope_reader, &generation})
+    for (const std::string& words : other->problems()) reader.problem(words);
+  reader.throw_problems();
+  return out;
+}
+
+}  // namespace conclave

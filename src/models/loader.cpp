@@ -1,0 +1,213 @@
+#include "models/loader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.h"
+#include "conclave/error.h"
+#include "moe/build.h"
+#include "quant/codec.h"
+#include "quant/kv_scales.h"
+
+namespace conclave {
+namespace {
+
+std::int64_t bytes_of(const QuantMatrix& m) { return m.codes.bytes() + (m.scales ? m.scales.bytes() : 0); }
+
+// Norm weights, biases and the like, to float32.
+void to_float(ConstTensorView from, std::span<float> out) {
+  QuantMatrix row{from.dtype == DType::f32 ? kF32 : from.dtype == DType::f16 ? kF16 : kBf16, 1, from.shape.elements(), from, {}, {}};
+  row.codes = ConstTensorView(from.data, from.dtype, {1, row.cols});
+  codec_for(row.scheme).decode_row(row, 0, out);
+}
+
+bool is_plain_float(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f16; }
+
+}  // namespace
+
+Loader::Loader(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context)
+    : config_(config), checkpoint_(checkpoint), quant_(quant), context_(context) {}
+
+QuantMatrix Loader::bind(const std::string& module, const QuantScheme& scheme, std::int64_t rows, std::int64_t cols) {
+  return codec_for(scheme).bind(checkpoint_, module, scheme, rows, cols, problems_);
+}
+
+ConstTensorView Loader::bias_of(const std::string& module, std::int64_t rows, Bias bias) {
+  if (bias == Bias::none) return {};
+  const std::string name = module + ".bias";
+  const auto found = checkpoint_.find(name);
+  if (!found) {
+    problem(fmt::format("{} is missing (a bias of {} values)", name, rows));
+  } else if (found->shape != Shape{rows} || !is_plain_float(found->dtype)) {
+    problem(fmt::format("{}: expected [{}] of f32, bf16 or f16, found {} of {}", name, rows, to_string(found->shape), to_string(found->dtype)));
+  } else {
+    return *found;
+  }
+  return {};
+}
+
+void Loader::linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias bias) {
+  const QuantMatrix matrix = bind(module, quant_.scheme_of(module).weights, rows, cols);
+  linear_of(slot, matrix, bias_of(module, rows, bias), module);
+}
+
+void Loader::plain_linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias bias) {
+  linear_of(slot, bind(module, kBf16, rows, cols), bias_of(module, rows, bias), module);
+}
+
+void Loader::linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix& matrix, ConstTensorView bias, const std::string& where) {
+  if (!matrix) return;  // its problem is noted
+  count("dense linears", matrix);
+  if (context_.plan_only) return;
+  jobs_.push_back({bytes_of(matrix), [this, &slot, matrix, bias, where] {
+                     try {
+                       slot = context_.ops.make_linear(matrix, bias);
+                     } catch (const Error& e) {
+                       throw e.with_context(where);
+                     }
+                   }});
+}
+
+void Loader::parameter(Parameter& slot, const std::string& name, std::int64_t n) {
+  const auto found = checkpoint_.find(name);
+  if (!found) return problem(fmt::format("{} is missing (a vector of {} values)", name, n));
+  if (found->shape != Shape{n} || !is_plain_float(found->dtype))
+    return problem(fmt::format("{}: expected [{}] of f32, bf16 or f16, found {} of {}", name, n, to_string(found->shape), to_string(found->dtype)));
+  if (context_.plan_only) return;
+  const ConstTensorView view = *found;
+  jobs_.push_back({view.bytes(), [this, &slot, view, n] {
+                     slot.buffer = context_.device.allocate(static_cast<std::size_t>(n) * sizeof(float));
+                     const TensorView values(slot.buffer.data(), DType::f32, {n});
+                     to_float(view, {values.as<float>(), static_cast<std::size_t>(n)});
+                     slot.view = values;
+                   }});
+}
+
+void Loader::embedding(QuantMatrix& slot, const std::string& module, std::int64_t rows, std::int64_t cols) {
+  slot = bind(module, quant_.scheme_of(module).weights, rows, cols);
+}
+
+void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem, const ExpertModule& module) {
+  problem.max_tokens = context_.max_tokens;
+  auto weights = std::make_shared<moe::ExpertWeights>();
+  bind_experts(*weights, problem, layer, module);
+  std::int64_t bytes = 0;
+  for (const moe::Expert& e : weights->experts) bytes += bytes_of(e.gate) + bytes_of(e.up) + bytes_of(e.down);
+  jobs_.push_back({bytes, [this, &slot, layer, problem, weights] {
+                     if (context_.plan_only) return decide_experts(layer, problem);
+                     build_experts(slot, layer, problem, *weights);
+                   }});
+}
+
+void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem, const std::string& layer, const ExpertModule& module) {
+  std::optional<QuantScheme> scheme;
+  const auto part = [&](std::int32_t e, Part p, std::int64_t rows, std::int64_t cols) {
+    const std::string name = module(e, p);
+    const QuantMatrix matrix = bind(name, quant_.scheme_of(name).weights, rows, cols);
+    if (!matrix) return matrix;
+    count("experts", matrix);
+    if (!scheme) scheme = matrix.scheme;
+    if (matrix.scheme != *scheme)
+      problems_.push_back(fmt::format("{} is {}, others of {} are {}: one layer must have one format", name, to_string(matrix.scheme),
+                                      layer, to_string(*scheme)));
+    return matrix;
+  };
+  for (std::int32_t e = problem.local_first; e < problem.local_first + problem.local_count; ++e) {
+    moe::Expert expert;
+    if (problem.activation.gated) expert.gate = part(e, Part::gate, problem.inter, problem.hidden);
+    expert.up = part(e, Part::up, problem.inter, problem.hidden);
+    expert.down = part(e, Part::down, problem.hidden, problem.inter);
+    weights.experts.push_back(expert);
+  }
+  problem.weights = scheme.value_or(kBf16);
+}
+
+void Loader::build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem& problem,
+                           const moe::ExpertWeights& weights) {
+  const bool seen = std::find(seen_problems_.begin(), seen_problems_.end(), problem) != seen_problems_.end();
+  moe::BuiltKernel built;
+  try {
+    built = moe::build_moe_kernel(problem, weights, context_.device, context_.moe_backend, context_.verify && !seen);
+  } catch (const Error& e) {
+    throw e.with_context(layer);
+  }
+  slot = std::move(built.kernel);
+  if (seen) return;
+  seen_problems_.push_back(problem);
+  std::string reasons = built.selection.explain();
+  if (built.verification) reasons += built.verification->words + "\n";
+  report_.lines.push_back({layer + " and alike: " + to_string(problem), slot->describe(), std::move(reasons)});
+}
+
+// What build_experts() would choose, for a plan.
+void Loader::decide_experts(const std::string& layer, const moe::MoeProblem& problem) {
+  if (std::find(seen_problems_.begin(), seen_problems_.end(), problem) != seen_problems_.end()) return;
+  seen_problems_.push_back(problem);
+  const moe::Selection selection =
+      moe::select_backend(problem, context_.device.caps(), moe::builtin_backends(), context_.moe_backend);
+  if (selection.chosen == nullptr)
+    throw Error(Errc::unsupported, fmt::format("{}: no backend can run {}\n{}", layer, to_string(problem), selection.explain()));
+  report_.lines.push_back({layer + " and alike: " + to_string(problem), std::string(selection.chosen->name()), selection.explain()});
+}
+
+std::int32_t Loader::kv_layer(const std::string& attention_module) {
+  const KvScales scales = find_kv_scales(checkpoint_, attention_module, problems_);
+  k_scales_.push_back(scales.k);
+  v_scales_.push_back(scales.v);
+  return static_cast<std::int32_t>(k_scales_.size()) - 1;
+}
+
+void Loader::ignore_suffix(std::string suffix, std::string why) { ignored_.push_back({std::move(suffix), std::move(why), false}); }
+void Loader::ignore_prefix(std::string prefix, std::string why) { ignored_.push_back({std::move(prefix), std::move(why), true}); }
+
+void Loader::check_all_used() {
+  for (std::string_view name : checkpoint_.unused()) {
+    const auto it = std::find_if(ignored_.begin(), ignored_.end(), [&](const Ignored& i) {
+      return i.prefix ? name.substr(0, i.text.size()) == i.text
+                      : name.size() >= i.text.size() && name.substr(name.size() - i.text.size()) == i.text;
+    });
+    if (it != ignored_.end())
+      ++it->count;
+    else
+      problem(fmt::format("{} is in the checkpoint and {} has no place for it", name, config_.architecture));
+  }
+  for (const Ignored& i : ignored_)
+    if (i.count != 0) report_.notes.push_back(fmt::format("{} tensors '{}{}{}' not used: {}", i.count, i.prefix ? "" : "*", i.text, i.prefix ? "*" : "", i.why));
+}
+
+void Loader::count(const std::string& kind, const QuantMatrix& matrix) {
+  auto& [matrices, bytes] = counts_[kind + ", " + to_string(matrix.scheme)];
+  ++matrices;
+  bytes += bytes_of(matrix);
+}
+
+void Loader::report_counts() {
+  for (const auto& [kind, sum] : counts_)
+    report_.lines.push_back({kind, fmt::format("{} matrices, {:.1f} MB", sum.first, static_cast<double>(sum.second) / 1e6), ""});
+}
+
+ModelReport Loader::build() {
+  check_all_used();
+  if (!problems_.empty()) {
+    constexpr std::size_t kShown = 50;
+    const std::size_t shown = std::min(problems_.size(), kShown);
+    throw Error(Errc::corrupt, fmt::format("{}: {} problem{}:\n  {}{}", checkpoint_.files().location(), problems_.size(),
+                                           problems_.size() == 1 ? "" : "s", fmt::join(problems_.begin(), problems_.begin() + static_cast<std::ptrdiff_t>(shown), "\n  "),
+                                           problems_.size() > shown ? fmt::format("\n  and {} more", problems_.size() - shown) : ""));
+  }
+  report_counts();
+  std::int64_t total = 0, done = 0;
+  for (const Job& job : jobs_) total += job.bytes;
+  for (const Job& job : jobs_) {
+    job.run();
+    done += job.bytes;
+    if (context_.progress) context_.progress(done, total);
+  }
+  jobs_.clear();
+  return std::move(report_);
+}
+
+}  // namespace conclave

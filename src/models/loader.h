@@ -1,0 +1,87 @@
+#pragma once
+// Loading in two passes: an architecture first names everything it needs, which binds views and collects every problem of names,
+// shapes and scales without touching weights; build() then packs one thing after the other into its place.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/model.h"
+#include "moe/backend.h"
+#include "nn/decoder.h"
+#include "nn/parameter.h"
+
+namespace conclave {
+
+enum class Bias : std::uint8_t { none, required };
+
+class Loader {
+ public:
+  Loader(const ModelConfig&, const Checkpoint&, const QuantConfig&, LoadContext&);
+
+  // Slots must stay where they are until build() has returned. `module` is the published path without ".weight".
+  void linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias = Bias::none);
+  // The same for what is never quantised, whatever an exclusion list forgot: routers and their like.
+  void plain_linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias = Bias::none);
+  // A vector [n], kept as float32.
+  void parameter(Parameter& slot, const std::string& name, std::int64_t n);
+  void embedding(QuantMatrix& slot, const std::string& module, std::int64_t rows, std::int64_t cols);
+  // A linear over a matrix that is bound already: the head of tied embeddings.
+  void linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix&, ConstTensorView bias, const std::string& where);
+
+  // The routed experts of one layer. `problem` says everything but the formats, which come from the weights.
+  // `expert_module(e, part)` is the published path of expert e's gate, up or down projection.
+  enum class Part : std::uint8_t { gate, up, down };
+  using ExpertModule = std::function<std::string(std::int32_t expert, Part part)>;
+  void experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem, const ExpertModule&);
+
+  // The next layer of the KV cache, for one attention module; its published cache scales are read and shown.
+  std::int32_t kv_layer(const std::string& attention_module);
+  std::int32_t kv_layers() const { return static_cast<std::int32_t>(k_scales_.size()); }
+  const std::vector<float>& k_scales() const { return k_scales_; }
+  const std::vector<float>& v_scales() const { return v_scales_; }
+
+  // Tensors that the architecture knows and does not need: names ending in `suffix`, or beginning with `prefix`.
+  void ignore_suffix(std::string suffix, std::string why);
+  void ignore_prefix(std::string prefix, std::string why);
+  void problem(std::string words) { problems_.push_back(std::move(words)); }
+
+  // Throws Error{corrupt} listing all problems; packs everything; returns what was decided.
+  ModelReport build();
+
+ private:
+  struct Job {
+    std::int64_t bytes;
+    std::function<void()> run;
+  };
+  QuantMatrix bind(const std::string& module, const QuantScheme&, std::int64_t rows, std::int64_t cols);
+  ConstTensorView bias_of(const std::string& module, std::int64_t rows, Bias);
+  void bind_experts(moe::ExpertWeights&, moe::MoeProblem&, const std::string& layer, const ExpertModule&);
+  void build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem&, const moe::ExpertWeights&);
+  void check_all_used();
+  void decide_experts(const std::string& layer, const moe::MoeProblem&);
+  void count(const std::string& kind, const QuantMatrix&);
+  void report_counts();
+
+  struct Ignored {
+    std::string text, why;
+    bool prefix;
+    int count = 0;
+  };
+  const ModelConfig& config_;
+  const Checkpoint& checkpoint_;
+  const QuantConfig& quant_;
+  LoadContext& context_;
+  std::vector<std::string> problems_;
+  std::vector<Job> jobs_;
+  std::vector<Ignored> ignored_;
+  std::vector<moe::MoeProblem> seen_problems_;
+  std::map<std::string, std::pair<int, std::int64_t>> counts_;  // "dense, bf16" -> matrices, bytes
+  std::vector<float> k_scales_, v_scales_;
+  ModelReport report_;
+};
+
+}  // namespace conclave

@@ -1,0 +1,97 @@
+#include "models/config.h"
+
+#include <gtest/gtest.h>
+
+#include "conclave/error.h"
+
+namespace conclave {
+namespace {
+
+Json qwen3() {
+  return Json::parse(R"({"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "num_hidden_layers": 48,
+    "hidden_size": 2048, "vocab_size": 151936, "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+    "max_position_embeddings": 40960, "rms_norm_eps": 1e-6, "tie_word_embeddings": false, "eos_token_id": 151645,
+    "rope_theta": 1000000.0, "rope_scaling": null})");
+}
+
+std::string refusal(const Json& config, const Json* generation = nullptr) {
+  try {
+    parse_model_config(config, generation);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(ModelConfig, ReadsTheOldKeyStyle) {
+  const Json generation = Json::parse(R"({"eos_token_id": [151645, 151643]})");
+  const ModelConfig c = parse_model_config(qwen3(), &generation);
+  EXPECT_EQ(c.architecture, "Qwen3MoeForCausalLM");
+  EXPECT_EQ(c.head_dim, 128);  // not hidden / heads = 64
+  EXPECT_EQ(c.rotary_dim, 128);
+  EXPECT_EQ(c.rope.theta, 1e6);
+  EXPECT_EQ(c.rope.type, "default");
+  EXPECT_EQ(c.eos_ids, (std::vector<std::int32_t>{151645, 151643}));
+}
+
+TEST(ModelConfig, ReadsTheNewKeyStyle) {
+  Json j = qwen3();
+  j.erase("rope_theta");
+  j.erase("rope_scaling");
+  j["rope_parameters"] = {{"rope_theta", 150000}, {"rope_type", "yarn"}, {"factor", 32.0}, {"truncate", false},
+                          {"original_max_position_embeddings", 4096}, {"partial_rotary_factor", 0.5}};
+  const ModelConfig c = parse_model_config(j, nullptr);
+  EXPECT_EQ(c.rope.theta, 150000);
+  EXPECT_EQ(c.rope.type, "yarn");
+  EXPECT_FALSE(c.rope.truncate);
+  EXPECT_EQ(c.rope.original_max_positions, 4096);
+  EXPECT_EQ(c.rotary_dim, 64);
+}
+
+TEST(ModelConfig, ReadsTheOldScalingType) {
+  Json j = qwen3();
+  j["rope_scaling"] = {{"type", "linear"}, {"factor", 2.0}};
+  EXPECT_EQ(parse_model_config(j, nullptr).rope.type, "linear");
+}
+
+TEST(ModelConfig, ReadsTheNestedTextConfig) {
+  Json outer = {{"architectures", {"Llama4ForConditionalGeneration"}}, {"text_config", qwen3()}};
+  outer["text_config"].erase("architectures");
+  const ModelConfig c = parse_model_config(outer, nullptr);
+  EXPECT_EQ(c.architecture, "Llama4ForConditionalGeneration");
+  EXPECT_EQ(c.layers, 48);
+}
+
+TEST(ModelConfig, ListsEveryProblemAtOnce) {
+  Json j = qwen3();
+  j["num_hidden_layers"] = -1;
+  j["hidden_size"] = "wide";
+  j.erase("vocab_size");
+  j["num_key_value_heads"] = 5;
+  const std::string words = refusal(j);
+  for (const char* part : {"num_hidden_layers", "-1", "hidden_size", "\"wide\"", "vocab_size is missing", "multiple of num_key_value_heads 5"})
+    EXPECT_NE(words.find(part), std::string::npos) << part << " in: " << words;
+}
+
+TEST(ModelConfig, HostileValuesAreRefused) {
+  const char* values[] = {"null", "[]", "{}", "1e308", "18446744073709551615", "-9223372036854775808", "0", "\"\"", "true", "1.5"};
+  for (const char* key : {"num_hidden_layers", "hidden_size", "vocab_size", "num_attention_heads"})
+    for (const char* value : values) {
+      Json j = qwen3();
+      j[key] = Json::parse(value);
+      EXPECT_NE(refusal(j).find(key), std::string::npos) << key << " = " << value;
+    }
+}
+
+TEST(ConfigReader, RefusesValuesThatAreNotSupportedByKeyAndValue) {
+  const Json j = {{"scoring_func", "tanh"}, {"hidden_act", "silu"}};
+  ConfigReader reader(j);
+  reader.only("scoring_func", {"softmax", "sigmoid"});
+  reader.only("hidden_act", {"silu"});
+  reader.only("absent", {1});
+  ASSERT_EQ(reader.problems().size(), 1u);
+  EXPECT_EQ(reader.problems()[0], "scoring_func: \"tanh\" is not supported (supported: \"softmax\", \"sigmoid\")");
+}
+
+}  // namespace
+}  // namespace conclave

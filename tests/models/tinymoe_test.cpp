@@ -1,0 +1,81 @@
+// The shipped model in its three formats. BF16's goldens are transformers' float32 greedy completions with their log-probabilities;
+// those of NVFP4 and FP8 come from the numpy oracle in float64 over the dequantised weights (tests/data/model).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+#include "models/embedded.h"
+#include "tests/models/fixture.h"
+
+namespace conclave {
+namespace {
+
+std::vector<Json> json_lines(const std::filesystem::path& path) {
+  std::vector<Json> rows;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) rows.push_back(parse_json(line, path.filename().string()));
+  return rows;
+}
+
+double log_probability(std::span<const float> logits, std::int32_t id) {
+  const double top = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (float x : logits) sum += std::exp(x - top);
+  return logits[static_cast<std::size_t>(id)] - top - std::log(sum);
+}
+
+// Feeds every golden's prompt and completion and compares what the model says of each completion token.
+// `loss`: how far a log-probability may be off; where a golden's margin is below `margin` the argmax may differ.
+void expect_goldens(const LoadedModel& loaded, const std::vector<Json>& oracle, double loss, double margin, DType kv, std::size_t rows) {
+  const std::vector<Json> goldens = json_lines(tree_data() / "model" / "goldens_50.jsonl");
+  const auto vocab = static_cast<std::size_t>(loaded.model->config().vocab);
+  double worst = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::vector<std::int32_t> ids = goldens[r]["prompt_ids"];
+    const std::size_t first = ids.size() - 1;
+    std::vector<std::int32_t> want = goldens[r]["completion_ids"];
+    ids.insert(ids.end(), want.begin(), want.end());
+    want.push_back(goldens[r]["stop_id"]);
+    const LoadedModel::Run run = loaded.run(ids, 0, kv);
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      const auto logits = std::span(run.logits).subspan((first + i) * vocab, vocab);
+      const double got = log_probability(logits, want[i]);
+      const double expected = oracle[r]["logprobs"][i];
+      worst = std::max(worst, std::abs(got - expected));
+      EXPECT_NEAR(got, expected, loss) << "golden " << r << " token " << i;
+      if (oracle[r]["margins"][i].get<double>() >= margin) {
+        const std::int32_t best = oracle[r].contains("argmax") ? oracle[r]["argmax"][i].get<std::int32_t>() : want[i];
+        EXPECT_EQ(argmax(logits).id, best) << "golden " << r << " token " << i;
+      }
+    }
+  }
+  std::printf("%s: worst log-probability difference %.2e over %zu goldens\n", loaded.checkpoint->files().location().c_str(), worst, rows);
+}
+
+// A log-probability moves by at most twice what a logit moves; the cache in bf16 moves logits by a few hundredths.
+constexpr double kFastLoss = 0.15, kFastMargin = 0.3;
+constexpr double kReferenceLoss = 5e-4, kReferenceMargin = 1e-2;
+
+TEST(TinyMoe, TheBuiltInModelMatchesTheOracle) {
+  const auto oracle = json_lines(tree_data() / "model" / "oracle_nvfp4.jsonl");
+  expect_goldens(load_fixture(embedded_model(), Path::fast), oracle, kFastLoss, kFastMargin, DType::bf16, oracle.size());
+  expect_goldens(load_fixture(embedded_model(), Path::reference), oracle, kReferenceLoss, kReferenceMargin, DType::f32, 5);
+}
+
+class SharedTinyMoe : public testing::TestWithParam<std::string> {};
+
+TEST_P(SharedTinyMoe, MatchesItsGoldens) {
+  const auto folder = shared_data() / "model" / GetParam();
+  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "there is no " << folder << ": this format of the model was not run";
+  const auto oracle = GetParam() == "bf16" ? json_lines(tree_data() / "model" / "goldens_50.jsonl")
+                                           : json_lines(tree_data() / "model" / ("oracle_" + GetParam() + ".jsonl"));
+  expect_goldens(load_fixture(open_folder(folder), Path::fast), oracle, kFastLoss, kFastMargin, DType::bf16, oracle.size());
+  expect_goldens(load_fixture(open_folder(folder), Path::reference), oracle, kReferenceLoss, kReferenceMargin, DType::f32, 5);
+}
+INSTANTIATE_TEST_SUITE_P(Formats, SharedTinyMoe, testing::Values("bf16", "fp8", "nvfp4"), [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace conclave
