@@ -1,0 +1,21 @@
+// MXFP4: E2M1 codes with an E8M0 scale for every 32 columns, which is one tile.
+#include <immintrin.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/cpu/table.h"
+
+namespace conclave::avx2 {
+#include "kernels/cpu/entries.inc"
+
+namespace {
+#include "kernels/cpu/numbers.inc"
+#include "kernels/cpu/avx2/vec.inc"
+#include "kernels/cpu/vector/gemm.inc"
+#include "kernels/cpu/avx2/e2m1.inc"
+#include "kernels/cpu/vector/row_mxfp4.inc"
+}  // namespace
+
+void gemm_mxfp4(const GemmArgs* a) noexcept { gemm<Row>(*a); }
+
+}  // namespace conclave::avx2

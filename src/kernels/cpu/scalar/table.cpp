@@ -1,0 +1,23 @@
+// What the scalar kernels offer.
+#include <stdint.h>
+
+#include "kernels/cpu/table.h"
+
+namespace conclave::scalar {
+#include "kernels/cpu/entries.inc"
+
+extern const KernelTable kTable;
+const KernelTable kTable = {
+    "scalar",
+    {gemm_f32, gemm_bf16, gemm_fp8, gemm_nvfp4, gemm_mxfp4, gemm_int4},
+    dot,
+    dot_bf16,
+    axpy,
+    axpy_bf16,
+    to_bf16,
+    rms_norm,
+    silu_mul,
+    exp_sum,
+};
+
+}  // namespace conclave::scalar
