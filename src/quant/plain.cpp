@@ -1,0 +1,72 @@
+// f32, f16 and bf16 weights: the codes are the values.
+#include <fmt/format.h>
+
+#include "conclave/error.h"
+#include "quant/codec.h"
+#include "quant/elements.h"
+#include "quant/encoding.h"
+#include "quant/linear_tensors.h"
+
+namespace conclave {
+namespace {
+
+class Plain final : public Codec {
+ public:
+  std::string_view name() const noexcept override { return "plain"; }
+  bool handles(const QuantScheme& s) const noexcept override { return s == kF32 || s == kF16 || s == kBf16; }
+
+  // The type of the published tensor decides: a checkpoint may keep single matrices (routers) in another one than torch_dtype.
+  QuantMatrix bind(const TensorSource& source, std::string_view module, const QuantScheme&, std::int64_t rows, std::int64_t cols,
+                   std::vector<std::string>& problems) const override {
+    LinearTensors tensors(source, module, problems);
+    const NamedTensor weight = tensors.required({".weight"});
+    tensors.expect(weight, {DType::bf16, DType::f16, DType::f32}, rows, cols);
+    if (!tensors.ok()) return {};
+    QuantMatrix matrix;
+    matrix.scheme = weight.view.dtype == DType::f32 ? kF32 : weight.view.dtype == DType::f16 ? kF16 : kBf16;
+    matrix.rows = rows;
+    matrix.cols = cols;
+    matrix.codes = weight.view;
+    return matrix;
+  }
+
+  void decode_row(const QuantMatrix& matrix, std::int64_t row, std::span<float> out) const noexcept override {
+    for (std::int64_t k = 0; k < matrix.cols; ++k)
+      out[static_cast<std::size_t>(k)] = load_float(matrix.codes, offset_of(matrix.codes, row, k));
+  }
+
+  OwnedMatrix encode(std::span<const float> values, std::int64_t rows, std::int64_t cols,
+                     const QuantScheme& scheme) const override {
+    check_encodable(values, rows, cols, 1, scheme);
+    if (scheme == kF16) throw Error(Errc::unsupported, "weights are read as f16 but not written; use bf16 or f32");
+    OwnedMatrix out;
+    const TensorView codes = new_tensor(out, scheme == kF32 ? DType::f32 : DType::bf16, {rows, cols});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (scheme == kF32) {
+        codes.as<float>()[i] = values[i];
+      } else {
+        codes.as<bf16>()[i] = bf16::from_float(values[i]);
+      }
+    }
+    out.matrix.scheme = scheme;
+    out.matrix.rows = rows;
+    out.matrix.cols = cols;
+    out.matrix.codes = codes;
+    return out;
+  }
+
+  void quantize_activation_row(const QuantScheme& scheme, float, std::span<float> row) const noexcept override {
+    CONCLAVE_CHECK(scheme != kF16, "no published format rounds activations to f16");
+    if (scheme != kBf16) return;
+    for (float& x : row) x = round_to_bf16(x);
+  }
+};
+
+}  // namespace
+
+const Codec& plain_codec() {
+  static const Plain codec;
+  return codec;
+}
+
+}  // namespace conclave
