@@ -22,9 +22,10 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kMapFrom = std::size_t{1} << 20;
 
 [[noreturn]] void throw_out_of_memory(std::size_t bytes) {
-  throw Error(Errc::out_of_memory, fmt::format("{:.1f} MiB of memory were needed and could not be had (this process may use {:.1f} MiB "
-                                               "in all); use a smaller model, a shorter context or fewer sequences",
-                                               static_cast<double>(bytes) / 0x1p20, static_cast<double>(usable_memory()) / 0x1p20));
+  throw Error(Errc::out_of_memory,
+              fmt::format("{:.1f} MiB of memory were needed and could not be had (this process may use {:.1f} MiB "
+                          "in all); use a smaller model, a shorter context or fewer sequences",
+                          static_cast<double>(bytes) / 0x1p20, static_cast<double>(usable_memory()) / 0x1p20));
 }
 
 void release_heap(void* data, std::size_t) noexcept { std::free(data); }

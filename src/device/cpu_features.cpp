@@ -44,11 +44,11 @@ constexpr bool all(unsigned value, unsigned bits) { return (value & bits) == bit
 // Bits by the Intel 64 manual, volume 2, CPUID.
 CpuIsa best_isa() {
   constexpr unsigned kOsxsaveAvxFmaF16c = (1u << 27) | (1u << 28) | (1u << 12) | (1u << 29);  // leaf 1 ecx
-  constexpr unsigned kAvx2Bmi2 = (1u << 5) | (1u << 8);                                        // leaf 7 ebx
-  constexpr unsigned kAvx512FDqBwVl = (1u << 16) | (1u << 17) | (1u << 30) | (1u << 31);       // leaf 7 ebx
-  constexpr unsigned kAvx512Vnni = 1u << 11;                                                   // leaf 7 ecx
-  constexpr unsigned kAvx512Bf16 = 1u << 5;                                                    // leaf 7.1 eax
-  constexpr unsigned kYmm = 0x06, kZmm = 0xe6;                                                 // XCR0
+  constexpr unsigned kAvx2Bmi2 = (1u << 5) | (1u << 8);                                       // leaf 7 ebx
+  constexpr unsigned kAvx512FDqBwVl = (1u << 16) | (1u << 17) | (1u << 30) | (1u << 31);      // leaf 7 ebx
+  constexpr unsigned kAvx512Vnni = 1u << 11;                                                  // leaf 7 ecx
+  constexpr unsigned kAvx512Bf16 = 1u << 5;                                                   // leaf 7.1 eax
+  constexpr unsigned kYmm = 0x06, kZmm = 0xe6;                                                // XCR0
   const Cpuid basic = cpuid(1);
   const Cpuid extended = cpuid(7);
   if (!all(basic.ecx, kOsxsaveAvxFmaF16c) || !all(extended.ebx, kAvx2Bmi2)) return CpuIsa::scalar;
@@ -95,8 +95,8 @@ CpuIsa detect_cpu_isa() {
                 fmt::format("CONCLAVE_ISA must be scalar, avx2 or avx512, not '{}'{}", wanted, did_you_mean(wanted, kKnown)));
   const auto isa = static_cast<CpuIsa>(found - std::begin(kKnown));
   if (isa > best)
-    throw Error(Errc::unsupported, fmt::format("CONCLAVE_ISA={} asks for more than this processor has, which is {}; unset it", wanted,
-                                               to_string(best)));
+    throw Error(Errc::unsupported, fmt::format("CONCLAVE_ISA={} asks for more than this processor has, which is {}; unset it",
+                                               wanted, to_string(best)));
   return isa;
 }
 

@@ -104,7 +104,9 @@ struct ThreadPool::State {
 
   std::int64_t claim_and_run(int worker) noexcept;
   void report(std::int64_t finished) noexcept;
-  bool worth_a_look() const noexcept { return remaining.load(std::memory_order_relaxed) > 0 || stopping.load(std::memory_order_relaxed); }
+  bool worth_a_look() const noexcept {
+    return remaining.load(std::memory_order_relaxed) > 0 || stopping.load(std::memory_order_relaxed);
+  }
   void sleep() noexcept;
   void wake() noexcept;
   void join() noexcept;

@@ -29,7 +29,8 @@ class ThreadPool {
   void for_each(std::int64_t tasks, Body&& body) noexcept {
     static_assert(std::is_nothrow_invocable_v<Body&, std::int64_t, int>, "the body of a parallel region must be noexcept");
     using Plain = std::remove_reference_t<Body>;
-    run(tasks, [](void* context, std::int64_t task, int worker) noexcept { (*static_cast<Plain*>(context))(task, worker); },
+    run(
+        tasks, [](void* context, std::int64_t task, int worker) noexcept { (*static_cast<Plain*>(context))(task, worker); },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 

@@ -62,7 +62,8 @@ TEST(Buffer, ReleasesExactlyOnce) {
 }
 
 TEST(Buffer, WhatCannotBeHadIsAnErrorInWords) {
-  for (std::size_t bytes : {std::size_t{1} << 50, std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max() - 4096}) {
+  for (std::size_t bytes :
+       {std::size_t{1} << 50, std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max() - 4096}) {
     try {
       const Buffer buffer = allocate_host(bytes);
       FAIL() << "gave " << bytes;

@@ -101,7 +101,8 @@ TEST(CpuFeatures, AffinityLowersTheThreads) {
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
     inside = allowed_cpus();
     threads = usable_threads();
-  }).join();
+  })
+      .join();
   EXPECT_EQ(inside, std::vector<int>{before.back()});
   EXPECT_EQ(threads, 1);
 }

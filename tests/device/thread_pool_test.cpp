@@ -47,7 +47,8 @@ TEST_P(ThreadPoolOfSize, ManySmallRegionsSeeOneAnother) {
     const std::int64_t base = std::accumulate(cells.begin(), cells.end(), std::int64_t{0});
     ASSERT_EQ(base, expected);
     // Plain reads and writes: what the caller and other workers wrote before must be visible here.
-    pool.for_each(5, [&, region](std::int64_t task, int) noexcept { cells[static_cast<std::size_t>(task)] += task + (region & 1); });
+    pool.for_each(5,
+                  [&, region](std::int64_t task, int) noexcept { cells[static_cast<std::size_t>(task)] += task + (region & 1); });
     expected += 10 + 5 * (region & 1);
   }
 }
