@@ -119,8 +119,8 @@ TEST_P(Elementwise, RmsNormOfZerosIsZero) {
 
 TEST_P(Elementwise, SiluMul) {
   for (const int n : kLengths) {
-    const Guarded<float> gate = floats(n, 6.0f), up = floats(n), out = floats(n), over_gate(std::vector<float>(gate.begin(), gate.end())),
-                         over_up(std::vector<float>(up.begin(), up.end()));
+    const Guarded<float> gate = floats(n, 6.0f), up = floats(n), out = floats(n),
+                         over_gate(std::vector<float>(gate.begin(), gate.end())), over_up(std::vector<float>(up.begin(), up.end()));
     table().silu_mul(gate.data(), up.data(), out.data(), n);
     table().silu_mul(over_gate.data(), up.data(), over_gate.data(), n);
     table().silu_mul(gate.data(), over_up.data(), over_up.data(), n);

@@ -1,5 +1,5 @@
-// Every gemm of every instruction set this processor runs, against float64 sums over independently decoded weights. All buffers end at
-// guard pages, so that each test is a test of bounds as well.
+// Every gemm of every instruction set this processor runs, against float64 sums over independently decoded weights. All buffers end
+// at guard pages, so that each test is a test of bounds as well.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +35,7 @@ Guarded<float> random_activations(std::int64_t rows, std::int64_t stride, std::i
   Guarded<float> x(rows == 0 ? 0 : static_cast<std::size_t>((rows - 1) * stride + cols));
   for (float& v : x) v = normal(random);
   for (std::int64_t r = 0; r + 1 < rows; ++r) {
-    for (std::int64_t k = cols; k < stride; ++k) x[static_cast<std::size_t>(r * stride + k)] = kNan;  // between rows: not to be read
+    for (std::int64_t k = cols; k < stride; ++k) x[static_cast<std::size_t>(r * stride + k)] = kNan;  // not to be read
   }
   return x;
 }
@@ -56,9 +56,10 @@ std::vector<float> run(const KernelTable& table, const GemmCase& c, const Call& 
   Guarded<float> out(static_cast<std::size_t>(tokens * rows)), scratch(static_cast<std::size_t>(c.shape.cols));
   for (float& v : out) v = kUntouched;
   for (float& v : scratch) v = kNan;
-  const std::vector<std::int32_t> some = call.gathered.empty() ? std::vector<std::int32_t>()
-                                                               : std::vector<std::int32_t>(call.gathered.begin() + first_token,
-                                                                                           call.gathered.begin() + first_token + tokens);
+  const std::vector<std::int32_t> some =
+      call.gathered.empty()
+          ? std::vector<std::int32_t>()
+          : std::vector<std::int32_t>(call.gathered.begin() + first_token, call.gathered.begin() + first_token + tokens);
   const Guarded<std::int32_t> x_rows(some);
   GemmArgs args{};
   args.w = c.matrix();
@@ -149,9 +150,10 @@ TEST_P(Gemm, IsBatchInvariant) {
         const std::vector<float> some = run(table(), c, call, begin, shape.rows, t, count);
         for (std::int64_t i = 0; i < count; ++i) {
           for (std::int64_t r = begin; r < shape.rows; ++r) {
-            const float a = all[static_cast<std::size_t>((t + i) * shape.rows + r)], b = some[static_cast<std::size_t>(i * shape.rows + r)];
-            ASSERT_EQ(std::memcmp(&a, &b, 4), 0) << "cols " << shape.cols << " row " << r << " token " << t + i << " of " << count
-                                                 << ": " << a << " and " << b;
+            const float a = all[static_cast<std::size_t>((t + i) * shape.rows + r)],
+                        b = some[static_cast<std::size_t>(i * shape.rows + r)];
+            ASSERT_EQ(std::memcmp(&a, &b, 4), 0)
+                << "cols " << shape.cols << " row " << r << " token " << t + i << " of " << count << ": " << a << " and " << b;
           }
         }
       }
@@ -212,7 +214,8 @@ TEST_P(ExactWeights, Nvfp4EveryCodeUnderEveryScale) {
 TEST_P(ExactWeights, Mxfp4EveryCodeUnderEveryScale) {
   GemmCase c({kGemmMxfp4, 256, 32});
   for (std::size_t r = 0; r < 256; ++r) {
-    for (std::size_t k = 0; k < 32; k += 2) c.codes[r * 16 + k / 2] = static_cast<std::uint8_t>((k + r) % 16 | ((k + r + 1) % 16 << 4));
+    for (std::size_t k = r; k < r + 32; k += 2)
+      c.codes[r * 16 + (k - r) / 2] = static_cast<std::uint8_t>(k % 16 | ((k + 1) % 16 << 4));
     c.scales[r] = static_cast<std::uint8_t>(r);
   }
   expect_each_weight_exact(table(), c);
@@ -241,8 +244,8 @@ TEST_P(ExactWeights, Bf16EveryCode) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Gemm,
-                         testing::Combine(testing::ValuesIn(runnable_isas()), testing::Values(kGemmF32, kGemmBf16, kGemmFp8, kGemmNvfp4,
-                                                                                              kGemmMxfp4, kGemmInt4)),
+                         testing::Combine(testing::ValuesIn(runnable_isas()),
+                                          testing::Values(kGemmF32, kGemmBf16, kGemmFp8, kGemmNvfp4, kGemmMxfp4, kGemmInt4)),
                          [](const auto& p) { return isa_name(std::get<0>(p.param)) + "_" + format_name(std::get<1>(p.param)); });
 INSTANTIATE_TEST_SUITE_P(, ExactWeights, testing::ValuesIn(runnable_isas()), [](const auto& p) { return isa_name(p.param); });
 

@@ -9,9 +9,10 @@ namespace conclave::avx2 {
 #include "kernels/cpu/entries.inc"
 
 namespace {
-#include "kernels/cpu/numbers.inc"
 #include "kernels/cpu/avx2/vec.inc"
+#include "kernels/cpu/numbers.inc"
 #include "kernels/cpu/vector/gemm.inc"
+
 #include "kernels/cpu/avx2/e2m1.inc"
 #include "kernels/cpu/vector/row_nvfp4.inc"
 }  // namespace

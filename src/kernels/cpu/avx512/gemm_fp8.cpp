@@ -9,11 +9,12 @@ namespace conclave::avx512 {
 #include "kernels/cpu/entries.inc"
 
 namespace {
-#include "kernels/cpu/numbers.inc"
 #include "kernels/cpu/avx512/vec.inc"
+#include "kernels/cpu/numbers.inc"
 #include "kernels/cpu/vector/gemm.inc"
-#include "kernels/cpu/blocks.inc"
+
 #include "kernels/cpu/avx512/e4m3.inc"
+#include "kernels/cpu/blocks.inc"
 #include "kernels/cpu/vector/row_fp8.inc"
 }  // namespace
 

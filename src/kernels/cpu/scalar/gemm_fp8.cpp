@@ -10,6 +10,7 @@ namespace conclave::scalar {
 namespace {
 #include "kernels/cpu/numbers.inc"
 #include "kernels/cpu/scalar/gemm.inc"
+
 #include "kernels/cpu/blocks.inc"
 
 constexpr ByteTable kE4m3{e4m3_value};

@@ -10,6 +10,7 @@ namespace conclave::scalar {
 namespace {
 #include "kernels/cpu/numbers.inc"
 #include "kernels/cpu/scalar/gemm.inc"
+
 #include "kernels/cpu/scalar/e2m1.inc"
 
 struct Row {
