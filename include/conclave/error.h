@@ -10,15 +10,15 @@ namespace conclave {
 
 // What kind of thing went wrong. Stable: part of the public interface.
 enum class Errc {
-  bad_input,      // the caller's value is wrong (option, field, prompt)
-  not_found,      // a file, a tensor or a name does not exist
-  corrupt,        // bytes that contradict themselves or their format
-  unsupported,    // understood, and not something this build or machine can do
+  bad_input,    // the caller's value is wrong (option, field, prompt)
+  not_found,    // a file, a tensor or a name does not exist
+  corrupt,      // bytes that contradict themselves or their format
+  unsupported,  // understood, and not something this build or machine can do
   out_of_memory,
-  device,         // the accelerator or the operating system refused
+  device,  // the accelerator or the operating system refused
   cancelled,
-  busy,           // nothing is wrong; trying again later may help
-  internal,       // our own fault
+  busy,      // nothing is wrong; trying again later may help
+  internal,  // our own fault
 };
 
 CONCLAVE_EXPORT const char* to_string(Errc) noexcept;

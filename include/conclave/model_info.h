@@ -43,7 +43,7 @@ struct ModelInfo {
 
   // What requests get that do not say: field, value, and where it comes from.
   struct SamplingDefault {
-    std::string field;   // "temperature"
+    std::string field;  // "temperature"
     double value = 0.0;
     std::string source;  // "generation_config.json", "built in"
   };
@@ -52,14 +52,14 @@ struct ModelInfo {
   double load_seconds = 0.0;
 };
 
-// Counters of a running engine, all of one moment between two steps.
+// Counters of a running engine. Each is exact; together they may straddle two steps.
 struct EngineStatus {
   std::int32_t running = 0;
   std::int32_t waiting = 0;
   std::int32_t kv_pages_total = 0;
   std::int32_t kv_pages_free = 0;
   std::int64_t steps = 0;
-  std::int64_t prompt_tokens = 0;      // computed, recomputation included
+  std::int64_t prompt_tokens = 0;  // computed, recomputation included
   std::int64_t generated_tokens = 0;
   std::int64_t preemptions = 0;
 };

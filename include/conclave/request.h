@@ -25,19 +25,19 @@ struct SamplingParams {
   // The same seed, prompt and parameters give the same tokens, whatever else runs; without it every request has its own.
   std::optional<std::int64_t> seed;
 
-  std::optional<std::int32_t> max_tokens;    // 0: only the prompt is computed. What is left of max_model_len
-  std::int32_t min_tokens = 0;               // nothing ends the answer before
-  std::vector<std::string> stop;             // the answer ends before the first of these texts
+  std::optional<std::int32_t> max_tokens;  // 0: only the prompt is computed. What is left of max_model_len
+  std::int32_t min_tokens = 0;             // nothing ends the answer before
+  std::vector<std::string> stop;           // the answer ends before the first of these texts
   bool include_stop_str_in_output = false;
   std::vector<std::int32_t> stop_token_ids;
-  bool ignore_eos = false;                   // goes on after the model's own end tokens, not after stop_token_ids
+  bool ignore_eos = false;  // goes on after the model's own end tokens, not after stop_token_ids
 
   // Natural logarithms of the model's own probabilities, before any of the fields above: of the chosen token and the so many
   // most likely (0: only the chosen one). Finite: never below kLogprobFloor.
   std::optional<std::int32_t> logprobs;
   std::optional<std::int32_t> prompt_logprobs;  // the same for the tokens of the prompt
 
-  bool skip_special_tokens = true;           // in the text, not in the tokens
+  bool skip_special_tokens = true;  // in the text, not in the tokens
 };
 
 inline constexpr float kLogprobFloor = -9999.0f;
@@ -69,8 +69,8 @@ struct TokenLogprobs {
 // string or a character is held until that is decided, so `text` may be empty and may belong to earlier tokens.
 struct Delta {
   std::string text;
-  std::vector<std::int32_t> tokens;      // one; none in a delta that carries the prompt or the rest of the text
-  std::vector<TokenLogprobs> logprobs;   // beside `tokens`, when asked for
+  std::vector<std::int32_t> tokens;            // one; none in a delta that carries the prompt or the rest of the text
+  std::vector<TokenLogprobs> logprobs;         // beside `tokens`, when asked for
   std::vector<TokenLogprobs> prompt_logprobs;  // of prompt tokens 1, 2, ... (nothing precedes token 0), in order of computing
 };
 

@@ -1,0 +1,34 @@
+#pragma once
+// The prompt text of a conversation: a model's chat template with the variables that transformers gives it.
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "conclave/request.h"
+#include "io/file_set.h"
+#include "io/json.h"
+#include "text/chat_template.h"
+
+namespace conclave {
+
+class ChatPrompt {
+ public:
+  // The template is `instead` if that is not empty, else chat_template.jinja, else tokenizer_config.json's. Nothing when there is
+  // none. Throws Error{corrupt}.
+  static std::optional<ChatPrompt> open(const FileSet&, std::string_view instead);
+
+  // Both throw Error{bad_input} in the template's words.
+  std::string render(std::span<const ChatMessage>) const;
+  std::string render_json(std::string_view json) const;  // an object; see Engine::render_chat_json
+
+ private:
+  ChatPrompt(ChatTemplate parsed, OrderedJson variables) : template_(std::move(parsed)), variables_(std::move(variables)) {}
+  std::string render_with(OrderedJson given) const;
+
+  ChatTemplate template_;
+  OrderedJson variables_;  // bos_token, eos_token, ...
+};
+
+}  // namespace conclave

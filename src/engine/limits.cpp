@@ -1,0 +1,103 @@
+#include "engine/limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "base/math.h"
+#include "base/nearest.h"
+#include "base/problems.h"
+
+namespace conclave {
+namespace {
+
+constexpr std::int32_t kUsualSequences = 32, kUsualRows = 512;
+// Rows of logits are as wide as the vocabulary, so prompts whose every token is scored go in smaller chunks.
+constexpr std::int32_t kScoredRows = 64;
+constexpr std::int64_t kMemoryShare = 4;  // the cache may have one part in so many
+
+}  // namespace
+
+StepLimits decide_step_limits(const EngineOptions& o) {
+  Problems problems;
+  if (o.threads < 0) problems.add(fmt::format("threads must not be negative, not {}", o.threads));
+  if (o.max_model_len < 0) problems.add(fmt::format("max_model_len must not be negative, not {}", o.max_model_len));
+  if (o.max_num_seqs < 0) problems.add(fmt::format("max_num_seqs must not be negative, not {}", o.max_num_seqs));
+  if (o.max_num_batched_tokens < 0) {
+    problems.add(fmt::format("max_num_batched_tokens must not be negative, not {}", o.max_num_batched_tokens));
+  }
+  if (o.max_num_batched_tokens > 0 && o.max_num_batched_tokens < o.max_num_seqs) {
+    problems.add(
+        fmt::format("max_num_batched_tokens ({}) must be at least max_num_seqs ({}): every running sequence may need a row",
+                    o.max_num_batched_tokens, o.max_num_seqs));
+  }
+  if (o.kv_cache_tokens < 0) problems.add(fmt::format("kv_cache_tokens must not be negative, not {}", o.kv_cache_tokens));
+  if (o.kv_cache_bytes < 0) problems.add(fmt::format("kv_cache_bytes must not be negative, not {}", o.kv_cache_bytes));
+  if (o.kv_cache_tokens > 0 && o.kv_cache_bytes > 0)
+    problems.add("kv_cache_tokens and kv_cache_bytes say the same thing: give one");
+  if (o.max_waiting < 1) problems.add(fmt::format("max_waiting must be at least 1, not {}", o.max_waiting));
+  if (o.max_logprobs < -1) problems.add(fmt::format("max_logprobs must be -1 or more, not {}", o.max_logprobs));
+  problems.throw_if_any(Errc::bad_input, "engine options");
+
+  StepLimits out;
+  const std::int32_t rows = o.max_num_batched_tokens;
+  out.max_num_seqs = o.max_num_seqs > 0 ? o.max_num_seqs : rows > 0 ? std::min(rows, kUsualSequences) : kUsualSequences;
+  out.max_num_batched_tokens = rows > 0 ? rows : std::max(kUsualRows, out.max_num_seqs);
+  out.max_logits_rows = std::max(out.max_num_seqs, std::min(kScoredRows, out.max_num_batched_tokens));
+  return out;
+}
+
+DType kv_cache_dtype(const EngineOptions& o) {
+  static constexpr std::array<std::pair<std::string_view, DType>, 6> kTypes{{{"bf16", DType::bf16},
+                                                                             {"bfloat16", DType::bf16},
+                                                                             {"f32", DType::f32},
+                                                                             {"float32", DType::f32},
+                                                                             {"fp8", DType::f8e4m3},
+                                                                             {"fp8_e4m3", DType::f8e4m3}}};
+  if (o.kv_cache_dtype == "auto") return o.reference ? DType::f32 : DType::bf16;
+  std::vector<std::string_view> known{"auto"};
+  for (const auto& [name, dtype] : kTypes) {
+    if (name == o.kv_cache_dtype) return dtype;
+    known.push_back(name);
+  }
+  throw Error(Errc::bad_input, fmt::format("kv_cache_dtype '{}' is not known{}; there are auto, bf16, f32 and fp8",
+                                           o.kv_cache_dtype, did_you_mean(o.kv_cache_dtype, known)));
+}
+
+CacheLimits decide_cache_limits(const EngineOptions& o, const StepLimits& step, const KvSpec& spec, std::int32_t max_positions,
+                                std::int64_t memory_bytes, std::vector<std::string>& notes) {
+  CacheLimits out;
+  out.spec = spec;
+  out.spec.dtype = kv_cache_dtype(o);
+  const std::int64_t page_bytes = out.spec.page_bytes();
+  if (o.max_model_len > max_positions) {
+    throw Error(Errc::bad_input, fmt::format("max_model_len is {}, and this model's context has {} tokens: ask for at most these",
+                                             o.max_model_len, max_positions));
+  }
+  const std::int32_t wanted = o.max_model_len > 0 ? o.max_model_len : max_positions;
+  const std::int64_t one_sequence = ceil_div<std::int64_t>(wanted, spec.page_tokens);
+  std::int64_t pages = std::min(one_sequence * step.max_num_seqs, memory_bytes / kMemoryShare / page_bytes);
+  if (o.kv_cache_tokens > 0) pages = ceil_div<std::int64_t>(o.kv_cache_tokens, spec.page_tokens);
+  if (o.kv_cache_bytes > 0) pages = o.kv_cache_bytes / page_bytes;
+  pages = std::min<std::int64_t>(pages, std::numeric_limits<std::int32_t>::max() / spec.page_tokens);
+  const std::int64_t holds = pages * spec.page_tokens;
+  if (pages < 1 || (o.max_model_len > 0 && holds < o.max_model_len)) {
+    throw Error(
+        Errc::bad_input,
+        fmt::format("the KV cache holds {} tokens ({} bytes each), fewer than max_model_len ({}): give it more with kv_cache_bytes "
+                    "or kv_cache_tokens, or ask for a shorter max_model_len",
+                    holds, page_bytes / spec.page_tokens, wanted));
+  }
+  out.pages = static_cast<std::int32_t>(pages);
+  out.max_model_len = static_cast<std::int32_t>(std::min<std::int64_t>(wanted, holds));
+  if (out.max_model_len < wanted) {
+    notes.push_back(
+        fmt::format("max_model_len is {} instead of the model's {}: that is what the KV cache holds", out.max_model_len, wanted));
+  }
+  return out;
+}
+
+}  // namespace conclave

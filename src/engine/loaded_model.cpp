@@ -1,0 +1,64 @@
+#include "engine/loaded_model.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "models/embedded.h"
+#include "moe/select.h"
+
+namespace conclave {
+namespace {
+
+std::unique_ptr<const Tokenizer> open_tokenizer(const FileSet& files) {
+  const auto json = files.find("tokenizer.json");
+  if (!json) {
+    throw Error(Errc::not_found,
+                fmt::format("{}: expected tokenizer.json, found none; with --skip-tokenizer-init (skip_tokenizer_init) "
+                            "the model runs on token ids alone",
+                            files.location()));
+  }
+  const auto config = files.find("tokenizer_config.json");
+  try {
+    return Tokenizer::from_json(json->text(), config ? config->text() : std::string_view());
+  } catch (const Error& e) {
+    throw e.with_context(files.location());
+  }
+}
+
+std::optional<ChatPrompt> open_chat_prompt(const FileSet& files, const EngineOptions& options) {
+  try {
+    return ChatPrompt::open(files, options.chat_template);
+  } catch (const Error& e) {
+    throw e.with_context(options.chat_template.empty() ? files.location() : "the chat template of the options");
+  }
+}
+
+}  // namespace
+
+LoadedModel load(const EngineOptions& options, const StepLimits& limits) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::shared_ptr<const FileSet> files = options.model.empty() ? embedded_model() : open_folder(options.model);
+  LoadedModel out;
+  out.location = files->location();
+  if (!options.skip_tokenizer_init) {
+    out.tokenizer = open_tokenizer(*files);
+    out.chat_prompt = open_chat_prompt(*files, options);
+  }
+  out.device = open_cpu_device(options.threads);
+  out.ops = options.reference ? make_reference_ops() : make_cpu_ops(out.device->caps());
+  out.checkpoint = Checkpoint::open(files);
+  // The float32 path is the reference in every part, the experts too unless theirs is asked for by name.
+  const bool reference_experts = options.reference && options.moe_backend == moe::kDefaultBackend;
+  LoadContext context{.device = *out.device,
+                      .ops = *out.ops,
+                      .moe_backend = reference_experts ? "reference" : options.moe_backend,
+                      .verify = options.verify,
+                      .max_tokens = limits.max_num_batched_tokens,
+                      .progress = options.progress};
+  out.model = load_model(*out.checkpoint, context);
+  out.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return out;
+}
+
+}  // namespace conclave
