@@ -3,8 +3,9 @@
 
 #include "base/nearest.h"
 #include "conclave/error.h"
-#include "models/architectures.inc"
 #include "models/model.h"
+// Generated from models.def: declares and lists the architectures.
+#include "models/architectures.inc"
 
 namespace conclave {
 namespace {

@@ -23,8 +23,10 @@ class CausalLm final : public Model {
     kv_.layers = loader.kv_layers();
     kv_.kv_heads = config_.kv_heads;
     kv_.head_dim = config_.head_dim;
-    kv_.k_scales = loader.k_scales();
-    kv_.v_scales = loader.v_scales();
+    for (const KvScales& scales : loader.kv_scales()) {
+      kv_.k_scales.push_back(scales.k);
+      kv_.v_scales.push_back(scales.v);
+    }
   }
 
   const ModelConfig& config() const noexcept override { return config_; }

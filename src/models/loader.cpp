@@ -10,7 +10,6 @@
 #include "conclave/error.h"
 #include "moe/build.h"
 #include "quant/codec.h"
-#include "quant/kv_scales.h"
 
 namespace conclave {
 namespace {
@@ -128,7 +127,7 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
 void Loader::build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem& problem,
                            const moe::ExpertWeights& weights) {
   const bool seen = std::find(seen_problems_.begin(), seen_problems_.end(), problem) != seen_problems_.end();
-  moe::BuiltKernel built;
+  moe::BuiltMoe built;
   try {
     built = moe::build_moe_kernel(problem, weights, context_.device, context_.moe_backend, context_.verify && !seen);
   } catch (const Error& e) {
@@ -154,10 +153,8 @@ void Loader::decide_experts(const std::string& layer, const moe::MoeProblem& pro
 }
 
 std::int32_t Loader::kv_layer(const std::string& attention_module) {
-  const KvScales scales = find_kv_scales(checkpoint_, attention_module, problems_);
-  k_scales_.push_back(scales.k);
-  v_scales_.push_back(scales.v);
-  return static_cast<std::int32_t>(k_scales_.size()) - 1;
+  kv_scales_.push_back(find_kv_scales(checkpoint_, attention_module, problems_));
+  return kv_layers() - 1;
 }
 
 void Loader::ignore_suffix(std::string suffix, std::string why) { ignored_.push_back({std::move(suffix), std::move(why), false}); }
@@ -199,6 +196,9 @@ ModelReport Loader::build() {
                                            problems_.size() > shown ? fmt::format("\n  and {} more", problems_.size() - shown) : ""));
   }
   report_counts();
+  if (quant_.announces_fp8_kv() || std::any_of(kv_scales_.begin(), kv_scales_.end(), [](const KvScales& k) { return k.published(); }))
+    report_.notes.push_back(describe(kv_scales_) + "; they are used by an fp8 cache only");
+  report_.notes.insert(report_.notes.end(), quant_.notes().begin(), quant_.notes().end());
   std::int64_t total = 0, done = 0;
   for (const Job& job : jobs_) total += job.bytes;
   for (const Job& job : jobs_) {

@@ -13,6 +13,7 @@
 #include "moe/backend.h"
 #include "nn/decoder.h"
 #include "nn/parameter.h"
+#include "quant/kv_scales.h"
 
 namespace conclave {
 
@@ -40,9 +41,8 @@ class Loader {
 
   // The next layer of the KV cache, for one attention module; its published cache scales are read and shown.
   std::int32_t kv_layer(const std::string& attention_module);
-  std::int32_t kv_layers() const { return static_cast<std::int32_t>(k_scales_.size()); }
-  const std::vector<float>& k_scales() const { return k_scales_; }
-  const std::vector<float>& v_scales() const { return v_scales_; }
+  std::int32_t kv_layers() const { return static_cast<std::int32_t>(kv_scales_.size()); }
+  std::span<const KvScales> kv_scales() const { return kv_scales_; }
 
   // Tensors that the architecture knows and does not need: names ending in `suffix`, or beginning with `prefix`.
   void ignore_suffix(std::string suffix, std::string why);
@@ -80,7 +80,7 @@ class Loader {
   std::vector<Ignored> ignored_;
   std::vector<moe::MoeProblem> seen_problems_;
   std::map<std::string, std::pair<int, std::int64_t>> counts_;  // "dense, bf16" -> matrices, bytes
-  std::vector<float> k_scales_, v_scales_;
+  std::vector<KvScales> kv_scales_;
   ModelReport report_;
 };
 

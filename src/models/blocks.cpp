@@ -1,0 +1,63 @@
+#include "models/blocks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace conclave {
+
+std::unique_ptr<Block> attention_block(const ModelConfig& c, Loader& loader, const std::string& at, const AttentionOptions& options) {
+  Attention::Parts parts;
+  parts.spec = {c.heads, c.kv_heads, c.head_dim, 1.0f / std::sqrt(static_cast<float>(c.head_dim)), options.window, 0, {}};
+  parts.cache_layer = loader.kv_layer(at.substr(0, at.size() - 1));
+  parts.qk_norm = options.qk_norm;
+  parts.norm_eps = c.rms_eps;
+  if (options.rope) parts.rope = rope_frequencies(c.rope, c.rotary_dim);
+  parts.rope_interleaved = options.rope_interleaved;
+  auto block = std::make_unique<Attention>(std::move(parts));
+  Attention::Parts& p = block->parts();
+  const std::int64_t q_width = std::int64_t{c.heads} * c.head_dim, kv_width = std::int64_t{c.kv_heads} * c.head_dim;
+  loader.linear(p.q, at + "q_proj", q_width, c.hidden, options.qkv_bias);
+  loader.linear(p.k, at + "k_proj", kv_width, c.hidden, options.qkv_bias);
+  loader.linear(p.v, at + "v_proj", kv_width, c.hidden, options.qkv_bias);
+  loader.linear(p.o, at + "o_proj", c.hidden, q_width, options.o_bias);
+  if (options.qk_norm != QkNorm::none) {
+    const bool full = options.qk_norm == QkNorm::full;
+    loader.parameter(p.q_norm, at + "q_norm.weight", full ? q_width : c.head_dim);
+    loader.parameter(p.k_norm, at + "k_norm.weight", full ? kv_width : c.head_dim);
+  }
+  return block;
+}
+
+std::unique_ptr<Mlp> gated_mlp(Loader& loader, const std::string& at, std::int64_t hidden, std::int64_t inter) {
+  auto block = std::make_unique<Mlp>(Elementwise::silu);
+  loader.linear(block->parts().gate, at + "gate_proj", inter, hidden);
+  loader.linear(block->parts().up, at + "up_proj", inter, hidden);
+  loader.linear(block->parts().down, at + "down_proj", hidden, inter);
+  return block;
+}
+
+moe::MoeProblem expert_problem(std::int64_t experts, std::int64_t top_k, std::int64_t hidden, std::int64_t inter) {
+  moe::MoeProblem problem;
+  problem.experts = problem.local_count = static_cast<std::int32_t>(experts);
+  problem.top_k = static_cast<std::int32_t>(top_k);
+  problem.hidden = static_cast<std::int32_t>(hidden);
+  problem.inter = static_cast<std::int32_t>(inter);
+  return problem;
+}
+
+Loader::ExpertModule expert_modules(const std::string& at, std::array<std::string_view, 3> names) {
+  return [at, names](std::int32_t expert, Loader::Part part) {
+    return fmt::format("{}experts.{}.{}", at, expert, names[static_cast<std::size_t>(part)]);
+  };
+}
+
+SparseLayers::SparseLayers(ConfigReader& reader, std::int32_t layers)
+    : step_(reader.integer({"decoder_sparse_step"}, 1, 4096, 1)), dense_(reader.integers({"mlp_only_layers"}, 0, layers - 1)) {}
+
+bool SparseLayers::operator()(std::int32_t layer) const {
+  return std::find(dense_.begin(), dense_.end(), layer) == dense_.end() && (layer + 1) % step_ == 0;
+}
+
+}  // namespace conclave

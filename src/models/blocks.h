@@ -1,0 +1,49 @@
+#pragma once
+// Blocks under the names and shapes that most publishers use, for architectures to list. `at` is a path with its last dot:
+// "model.layers.3.self_attn.".
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "models/config.h"
+#include "models/loader.h"
+#include "nn/attention.h"
+#include "nn/mlp.h"
+#include "nn/moe_layer.h"
+
+namespace conclave {
+
+struct AttentionOptions {
+  QkNorm qk_norm = QkNorm::none;
+  Bias qkv_bias = Bias::none, o_bias = Bias::none;
+  bool rope = true, rope_interleaved = false;
+  std::int32_t window = 0;  // 0: all positions are seen
+};
+// q_proj, k_proj, v_proj, o_proj, and q_norm, k_norm where there are some.
+std::unique_ptr<Block> attention_block(const ModelConfig&, Loader&, const std::string& at, const AttentionOptions&);
+
+// gate_proj, up_proj, down_proj with silu.
+std::unique_ptr<Mlp> gated_mlp(Loader&, const std::string& at, std::int64_t hidden, std::int64_t inter);
+
+// Problem of a layer whose experts are all here; routing and activation are the architecture's to set.
+moe::MoeProblem expert_problem(std::int64_t experts, std::int64_t top_k, std::int64_t hidden, std::int64_t inter);
+
+// "<at>experts.<e>.<name>" with the published names of gate, up and down.
+inline constexpr std::array<std::string_view, 3> kGateUpDown{"gate_proj", "up_proj", "down_proj"};
+inline constexpr std::array<std::string_view, 3> kW1W3W2{"w1", "w3", "w2"};
+Loader::ExpertModule expert_modules(const std::string& at, std::array<std::string_view, 3> names);
+
+// Whether layer `layer` has experts, by decoder_sparse_step and mlp_only_layers (Qwen).
+class SparseLayers {
+ public:
+  SparseLayers(ConfigReader&, std::int32_t layers);
+  bool operator()(std::int32_t layer) const;
+
+ private:
+  std::int64_t step_;
+  std::vector<std::int64_t> dense_;
+};
+
+}  // namespace conclave
