@@ -35,12 +35,16 @@ constexpr Format kFormats[] = {
     {kGemmNvfp4, "nvfp4", 4, 1, 16, 1, false}, {kGemmMxfp4, "mxfp4", 4, 1, 32, 1, false},  {kGemmInt4, "int4", 4, 1, 128, 4, true},
 };
 
-// Bytes that are valid, finite codes and scales in every format: 0x38 to 0x3b. As float32 about 4e-5, as E4M3 1 to 1.375, as E8M0
-// 2^-71.
-std::vector<std::uint8_t> valid_bytes(std::size_t count) {
-  std::minstd_rand random(1);
-  std::vector<std::uint8_t> bytes(count);
-  for (std::uint8_t& b : bytes) b = static_cast<std::uint8_t>(0x38 + (random() >> 8) % 4);
+// A pool of bytes that are valid, finite codes and scales in every format, 0x38 to 0x3b: as float32 about 4e-5, as E4M3 1 to 1.375.
+const std::vector<std::uint8_t>& pool() {
+  static const std::vector<std::uint8_t> bytes = [] {
+    std::minstd_rand random(1);
+    std::vector<std::uint8_t> made(kPoolBytes);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      made[i] = i < 65536 ? static_cast<std::uint8_t>(0x38 + (random() >> 8) % 4) : made[i - 65521];
+    }
+    return made;
+  }();
   return bytes;
 }
 
@@ -51,10 +55,10 @@ struct Problem {
     const std::int64_t scale_stride = blocks * f.scale_bytes, scale_rows = (rows + f.scale_rows - 1) / f.scale_rows;
     matrix_bytes = code_bytes * rows + scale_stride * scale_rows * (f.zeros ? 2 : 1);
     matrices = from_memory ? static_cast<std::int64_t>(kPoolBytes) / matrix_bytes : 1;
-    bytes = valid_bytes(static_cast<std::size_t>(matrices * matrix_bytes));
-    args.w = {bytes.data(),
-              bytes.data() + code_bytes * rows,
-              bytes.data() + code_bytes * rows + scale_stride * scale_rows,
+    const std::uint8_t* bytes = pool().data();
+    args.w = {bytes,
+              bytes + code_bytes * rows,
+              bytes + code_bytes * rows + scale_stride * scale_rows,
               code_bytes,
               scale_stride,
               rows,
@@ -80,7 +84,6 @@ struct Problem {
     return a;
   }
 
-  std::vector<std::uint8_t> bytes;
   std::vector<float> x, out, scratch;
   std::int64_t matrix_bytes = 0, matrices = 1;
   GemmArgs args{};
@@ -102,13 +105,13 @@ void gemm(benchmark::State& state, CpuIsa isa, const Format& f, std::int64_t row
 
 // The sum of a large array, by the plain SSE2 loads every x86-64 has: memory, not the processor, is the limit.
 void read(benchmark::State& state, std::size_t count) {
-  const std::vector<std::uint8_t> bytes = valid_bytes(count);
+  const std::uint8_t* bytes = pool().data();
   for (auto _ : state) {
     std::uint64_t sums[8] = {};
     for (std::size_t i = 0; i + 64 <= count; i += 64) {
       for (std::size_t j = 0; j < 8; ++j) {
         std::uint64_t word;
-        std::memcpy(&word, bytes.data() + i + j * 8, 8);
+        std::memcpy(&word, bytes + i + j * 8, 8);
         sums[j] += word;
       }
     }
