@@ -19,7 +19,8 @@ struct ExpertWeights {
   std::vector<Expert> experts;  // the local ones, in order: experts[i] is expert local_first + i
 };
 
-// Every build() begins with it. Shapes or schemes that are not the problem's are our bug; an expert without the static input
+// Every build() begins with it. Shapes or formats that are not the problem's are our bug (only the type of scales, and which plain
+// type, may differ: a checkpoint decides that per tensor); an expert without the static input
 // scale that problem.activations needs (never hit in calibration) is Error{unsupported} naming all such experts.
 void check_weights(const MoeProblem&, const ExpertWeights&);
 

@@ -107,6 +107,11 @@ bool decodable(const QuantScheme& scheme) {
   return std::ranges::any_of(all_codecs(), [&](const Codec* codec) { return codec->handles(scheme); });
 }
 
+// The formats that codecs can round a row of activations to.
+bool rounds_activations(const QuantScheme& s) {
+  return s == kF32 || s == kBf16 || s == kNvfp4Activation || s == kFp8TensorStatic || (s.dynamic && decodable(s));
+}
+
 class ReferenceKernel final : public MoeKernel {
  public:
   ReferenceKernel(const MoeProblem& problem, const ExpertWeights& weights, int threads)
@@ -157,7 +162,8 @@ class ReferenceBackend final : public MoeBackend {
     Support support = well_formed(p);
     support.need(!caps.cuda, Why::device, "runs on a CPU only");
     support.need(decodable(p.weights), Why::quant, fmt::format("no codec reads weights of {}", to_string(p.weights)));
-    support.need(decodable(p.activations), Why::quant, fmt::format("no codec rounds activations to {}", to_string(p.activations)));
+    support.need(rounds_activations(p.activations), Why::quant,
+                 fmt::format("no codec rounds activations to {}", to_string(p.activations)));
     support.need(p.io == DType::f32 || p.io == DType::bf16, Why::dtype,
                  fmt::format("hidden states must be f32 or bf16, they are {}", to_string(p.io)));
     support.need(p.router_logits == DType::f32 || p.router_logits == DType::bf16, Why::dtype,
