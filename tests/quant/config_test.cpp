@@ -15,7 +15,8 @@ constexpr LinearScheme kPlain{kBf16, kF32};
 constexpr LinearScheme kNvfp4Both{kNvfp4, kNvfp4Activation};
 
 QuantConfig parse(const std::string& quantization_config) {
-  return QuantConfig::parse(Json::parse(R"({"torch_dtype": "bfloat16", "quantization_config": )" + quantization_config + "}"), nullptr);
+  return QuantConfig::parse(Json::parse(R"({"torch_dtype": "bfloat16", "quantization_config": )" + quantization_config + "}"),
+                            nullptr);
 }
 
 // The words of the refusal; "" when it was taken.
@@ -37,8 +38,10 @@ std::string refused(const std::string& quantization_config) {
 // ---- announcements of public models ---------------------------------------------------------------------------------------------
 
 TEST(QuantConfig, NothingAnnouncedIsTheTypeOfTheModel) {
-  const std::pair<const char*, QuantScheme> cases[] = {{R"({"torch_dtype": "bfloat16"})", kBf16}, {R"({"dtype": "float16"})", kF16},
-                                                       {R"({"dtype": "float32"})", kF32},         {R"({})", kBf16},
+  const std::pair<const char*, QuantScheme> cases[] = {{R"({"torch_dtype": "bfloat16"})", kBf16},
+                                                       {R"({"dtype": "float16"})", kF16},
+                                                       {R"({"dtype": "float32"})", kF32},
+                                                       {R"({})", kBf16},
                                                        {R"({"text_config": {"dtype": "float32"}})", kF32},
                                                        {R"({"quantization_config": null})", kBf16}};
   for (const auto& [json, expected] : cases) {
@@ -59,7 +62,8 @@ TEST(QuantConfig, ModelOptSidecarAlone) {  // nvidia/Llama-3.3-70B-Instruct-FP4
   EXPECT_EQ(config.describe(), "ModelOpt NVFP4: nvfp4 weights with nvfp4 inputs for all linears; not lm_head; FP8 KV cache");
 }
 
-constexpr const char* kModelOptNvfp4 = R"({"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head", "model.layers.0.self_attn*"],
+constexpr const char* kModelOptNvfp4 =
+    R"({"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head", "model.layers.0.self_attn*"],
     "config_groups": {"group_0": {"weights": {"num_bits": 4, "type": "float", "group_size": 16, "dynamic": false},
       "input_activations": {"num_bits": 4, "type": "float", "group_size": 16, "dynamic": false}, "targets": ["Linear"]}},
     "kv_cache_scheme": {"dynamic": false, "num_bits": 8, "type": "float"}, "producer": {"name": "modelopt", "version": "0.29.0"}})";
@@ -102,14 +106,16 @@ TEST(QuantConfig, ModelOptMixedPrecision) {
 }
 
 TEST(QuantConfig, OnlyTheCacheIsQuantised) {
-  const Json sidecar = Json::parse(R"({"quantization": {"quant_algo": null, "kv_cache_quant_algo": "FP8", "exclude_modules": []}})");
+  const Json sidecar =
+      Json::parse(R"({"quantization": {"quant_algo": null, "kv_cache_quant_algo": "FP8", "exclude_modules": []}})");
   const QuantConfig config = QuantConfig::parse(Json::parse("{}"), &sidecar);
   EXPECT_EQ(config.scheme_of("model.layers.0.mlp.up_proj"), kPlain);
   EXPECT_TRUE(config.announces_fp8_kv());
 }
 
 TEST(QuantConfig, BlockFp8) {
-  const QuantConfig deepseek = parse(R"({"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128], "activation_scheme": "dynamic"})");
+  const QuantConfig deepseek =
+      parse(R"({"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128], "activation_scheme": "dynamic"})");
   EXPECT_EQ(deepseek.scheme_of("model.layers.3.mlp.experts.255.down_proj"), (LinearScheme{kFp8Block128, kFp8Token128}));
   EXPECT_EQ(deepseek.scheme_of("model.layers.3.mlp.gate"), kPlain);
   EXPECT_EQ(deepseek.scheme_of("lm_head"), kPlain);
@@ -127,7 +133,8 @@ TEST(QuantConfig, BlockFp8) {
 }
 
 TEST(QuantConfig, Fp8OfOneScale) {
-  EXPECT_EQ(parse(R"({"quant_method": "fp8", "activation_scheme": "static", "ignored_layers": ["model.layers.0.mlp"]})").scheme_of("model.layers.1.mlp.up_proj"),
+  EXPECT_EQ(parse(R"({"quant_method": "fp8", "activation_scheme": "static", "ignored_layers": ["model.layers.0.mlp"]})")
+                .scheme_of("model.layers.1.mlp.up_proj"),
             (LinearScheme{kFp8Tensor, kFp8TensorStatic}));
   EXPECT_EQ(parse(R"({"quant_method": "fp8", "activation_scheme": "dynamic"})").scheme_of("model.layers.1.mlp.up_proj"),
             (LinearScheme{kFp8Tensor, kFp8TokenDynamic}));
@@ -143,7 +150,8 @@ TEST(QuantConfig, GptOss) {
 }
 
 std::string compressed(const std::string& format, const std::string& weights, const std::string& input = "null") {
-  return R"({"quant_method": "compressed-tensors", "format": ")" + format + R"(", "quantization_status": "compressed", "global_compression_ratio": null,
+  return R"({"quant_method": "compressed-tensors", "format": ")" + format +
+         R"(", "quantization_status": "compressed", "global_compression_ratio": null,
       "ignore": ["lm_head", "re:.*mlp.gate$"], "kv_cache_scheme": null, "config_groups": {"group_0": {"targets": ["Linear"], "weights": )" +
          weights + R"(, "input_activations": )" + input + R"(, "output_activations": null}}})";
 }
@@ -158,26 +166,48 @@ TEST(QuantConfig, CompressedTensors) {
   channel.scale_cols = 0;
   mxfp4_dynamic.dynamic = true;
   const Case cases[] = {
-      {"pack-quantized", R"({"num_bits": 4, "type": "int", "symmetric": true, "strategy": "group", "group_size": 128, "dynamic": false,
-          "actorder": null, "block_structure": null, "observer": "minmax", "observer_kwargs": {}})", "null", {kInt4Group128, kF32}},
-      {"pack-quantized", R"({"num_bits": 4, "type": "int", "symmetric": false, "strategy": "group", "group_size": 32, "actorder": "weight"})",
-       "null", {g32_zero, kF32}},
+      {"pack-quantized",
+       R"({"num_bits": 4, "type": "int", "symmetric": true, "strategy": "group", "group_size": 128, "dynamic": false,
+          "actorder": null, "block_structure": null, "observer": "minmax", "observer_kwargs": {}})",
+       "null",
+       {kInt4Group128, kF32}},
+      {"pack-quantized",
+       R"({"num_bits": 4, "type": "int", "symmetric": false, "strategy": "group", "group_size": 32, "actorder": "weight"})",
+       "null",
+       {g32_zero, kF32}},
       {"pack-quantized", R"({"num_bits": 4, "type": "int", "symmetric": true, "strategy": "channel"})", "null", {channel, kF32}},
-      {"nvfp4-pack-quantized", R"({"num_bits": 4, "type": "float", "symmetric": true, "strategy": "tensor_group", "group_size": 16, "dynamic": false})",
-       R"({"num_bits": 4, "type": "float", "symmetric": true, "strategy": "tensor_group", "group_size": 16, "dynamic": "local"})", kNvfp4Both},
-      {"nvfp4-pack-quantized", R"({"num_bits": 4, "type": "float", "symmetric": true, "strategy": "tensor_group", "group_size": 16})", "null",
+      {"nvfp4-pack-quantized",
+       R"({"num_bits": 4, "type": "float", "symmetric": true, "strategy": "tensor_group", "group_size": 16, "dynamic": false})",
+       R"({"num_bits": 4, "type": "float", "symmetric": true, "strategy": "tensor_group", "group_size": 16, "dynamic": "local"})",
+       kNvfp4Both},
+      {"nvfp4-pack-quantized",
+       R"({"num_bits": 4, "type": "float", "symmetric": true, "strategy": "tensor_group", "group_size": 16})",
+       "null",
        {kNvfp4, kF32}},
-      {"mxfp4-pack-quantized", R"({"num_bits": 4, "type": "float", "symmetric": true, "strategy": "group", "group_size": 32, "scale_dtype": "torch.uint8"})",
-       "null", {kMxfp4, kF32}},
-      {"mxfp4-pack-quantized", R"({"num_bits": 4, "type": "float", "strategy": "group", "group_size": 32})",
-       R"({"num_bits": 4, "type": "float", "strategy": "group", "group_size": 32, "dynamic": true})", {kMxfp4, mxfp4_dynamic}},
-      {"float-quantized", R"({"num_bits": 8, "type": "float", "symmetric": true, "strategy": "channel", "dynamic": false})",
-       R"({"num_bits": 8, "type": "float", "symmetric": true, "strategy": "token", "dynamic": true})", {kFp8Channel, kFp8TokenDynamic}},
-      {"float-quantized", R"({"num_bits": 8, "type": "float", "strategy": "tensor"})", R"({"num_bits": 8, "type": "float", "strategy": "tensor", "dynamic": false})",
+      {"mxfp4-pack-quantized",
+       R"({"num_bits": 4, "type": "float", "symmetric": true, "strategy": "group", "group_size": 32, "scale_dtype": "torch.uint8"})",
+       "null",
+       {kMxfp4, kF32}},
+      {"mxfp4-pack-quantized",
+       R"({"num_bits": 4, "type": "float", "strategy": "group", "group_size": 32})",
+       R"({"num_bits": 4, "type": "float", "strategy": "group", "group_size": 32, "dynamic": true})",
+       {kMxfp4, mxfp4_dynamic}},
+      {"float-quantized",
+       R"({"num_bits": 8, "type": "float", "symmetric": true, "strategy": "channel", "dynamic": false})",
+       R"({"num_bits": 8, "type": "float", "symmetric": true, "strategy": "token", "dynamic": true})",
+       {kFp8Channel, kFp8TokenDynamic}},
+      {"float-quantized",
+       R"({"num_bits": 8, "type": "float", "strategy": "tensor"})",
+       R"({"num_bits": 8, "type": "float", "strategy": "tensor", "dynamic": false})",
        {kFp8Tensor, kFp8TensorStatic}},
-      {"float-quantized", R"({"num_bits": 8, "type": "float", "strategy": "block", "block_structure": [128, 128]})",
-       R"({"num_bits": 8, "type": "float", "strategy": "group", "group_size": 128, "dynamic": true})", {kFp8Block128, kFp8Token128}},
-      {"naive-quantized", R"({"num_bits": 8, "type": "float", "strategy": "block", "block_structure": "128x128"})", "null", {kFp8Block128, kF32}}};
+      {"float-quantized",
+       R"({"num_bits": 8, "type": "float", "strategy": "block", "block_structure": [128, 128]})",
+       R"({"num_bits": 8, "type": "float", "strategy": "group", "group_size": 128, "dynamic": true})",
+       {kFp8Block128, kFp8Token128}},
+      {"naive-quantized",
+       R"({"num_bits": 8, "type": "float", "strategy": "block", "block_structure": "128x128"})",
+       "null",
+       {kFp8Block128, kF32}}};
   for (const Case& c : cases) {
     const QuantConfig config = parse(compressed(c.format, c.weights, c.input));
     EXPECT_EQ(config.scheme_of("model.layers.0.mlp.experts.0.up_proj"), c.expected) << c.format << " " << c.weights;
@@ -187,7 +217,8 @@ TEST(QuantConfig, CompressedTensors) {
 }
 
 TEST(QuantConfig, CompressedTensorsGroupsWithTargetsAndFormats) {
-  const QuantConfig config = parse(R"({"quant_method": "compressed-tensors", "format": "mixed-precision", "ignore": [], "config_groups": {
+  const QuantConfig config =
+      parse(R"({"quant_method": "compressed-tensors", "format": "mixed-precision", "ignore": [], "config_groups": {
       "group_0": {"targets": ["re:.*self_attn.*"], "format": "float-quantized", "weights": {"num_bits": 8, "type": "float", "strategy": "channel"},
                   "input_activations": {"num_bits": 8, "type": "float", "strategy": "token", "dynamic": true}},
       "group_1": {"targets": ["re:.*experts.*"], "format": "nvfp4-pack-quantized",
@@ -207,8 +238,10 @@ TEST(QuantConfig, UnknownWordsAreRefusedByKeyAndValue) {
       {R"("fp8")", "expected an object"},
       {R"({"quant_method": "modelopt", "quant_algo": "NVFP4_AWQ"})", R"(quant_algo = "NVFP4_AWQ": supported: FP8)"},
       {R"({"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 32})", "group_size = 32: supported: 16"},
-      {R"({"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_quant_algo": "NVFP4"})", R"(kv_cache_quant_algo = "NVFP4")"},
-      {R"({"quant_method": "modelopt", "quant_algo": "NVFP4", "rotate": true})", "quantization_config.rotate = true: this key is not known here"},
+      {R"({"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_quant_algo": "NVFP4"})",
+       R"(kv_cache_quant_algo = "NVFP4")"},
+      {R"({"quant_method": "modelopt", "quant_algo": "NVFP4", "rotate": true})",
+       "quantization_config.rotate = true: this key is not known here"},
       {R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"})", "MIXED_PRECISION needs the map"},
       {R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {"a.b": {"quant_algo": "INT4_AWQ"}}})",
        R"(quantized_layers.a.b.quant_algo = "INT4_AWQ")"},
@@ -224,25 +257,31 @@ TEST(QuantConfig, UnknownWordsAreRefusedByKeyAndValue) {
       {compressed("int-quantized", R"({"num_bits": 8, "type": "int", "strategy": "channel"})"), "int-quantized"},
       {compressed("pack-quantized", std::string(kInt4) + R"(, "actorder": "group"})"), R"(actorder = "group")"},
       {compressed("pack-quantized", std::string(kInt4) + R"(, "surprise": 1})"), "surprise = 1"},
-      {compressed("pack-quantized", std::string(kInt4) + "}", R"({"num_bits": 8, "type": "int", "strategy": "token", "dynamic": true})"),
+      {compressed("pack-quantized", std::string(kInt4) + "}",
+                  R"({"num_bits": 8, "type": "int", "strategy": "token", "dynamic": true})"),
        "input_activations"},
       {R"({"quant_method": "compressed-tensors", "format": "pack-quantized"})", "config_groups: expected an object of groups"},
-      {R"({"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": {}, "transform_config": {"a": 1}})", "transform_config"},
+      {R"({"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": {}, "transform_config": {"a": 1}})",
+       "transform_config"},
       {R"({"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": {}, "sparsity_config": {"format": "sparse-24-bitmask"}})",
        "sparse weights are not supported"},
-      {R"({"quant_method": "compressed-tensors", "format": "f", "config_groups": {"g": {"targets": ["MoEGMM"], "weights": null}}})", "class name 'MoEGMM'"},
+      {R"({"quant_method": "compressed-tensors", "format": "f", "config_groups": {"g": {"targets": ["MoEGMM"], "weights": null}}})",
+       "class name 'MoEGMM'"},
       {R"({"quant_method": "fp8", "modules_to_not_convert": ["re:("]})", "'re:(' is not a regular expression"},
       {R"({"quant_method": "fp8", "modules_to_not_convert": [1]})", "expected a list of strings"},
       {R"({"quant_method": "fp8", "kv_cache_scheme": {"num_bits": 4, "type": "float"}})", "kv_cache_scheme.num_bits = 4"},
-      {R"({"quant_method": "fp8", "kv_cache_scheme": {"num_bits": 8, "type": "float", "dynamic": true}})", "kv_cache_scheme.dynamic = true"},
+      {R"({"quant_method": "fp8", "kv_cache_scheme": {"num_bits": 8, "type": "float", "dynamic": true}})",
+       "kv_cache_scheme.dynamic = true"},
   };
   for (const auto& [json, words] : cases) EXPECT_TRUE(holds(refused(json), words)) << json;
 }
 
 TEST(QuantConfig, AllProblemsAtOnce) {
-  const std::string words = refused(R"({"quant_method": "fp8", "fmt": "e5m2", "weight_block_size": 128, "surprise": [1], "scale_fmt": "e3m4"})");
+  const std::string words =
+      refused(R"({"quant_method": "fp8", "fmt": "e5m2", "weight_block_size": 128, "surprise": [1], "scale_fmt": "e3m4"})");
   EXPECT_TRUE(holds(words, "4 problems"));
-  for (const char* part : {"fmt", "weight_block_size = 128", "surprise = [1]", R"(scale_fmt = "e3m4")"}) EXPECT_TRUE(holds(words, part));
+  for (const char* part : {"fmt", "weight_block_size = 128", "surprise = [1]", R"(scale_fmt = "e3m4")"})
+    EXPECT_TRUE(holds(words, part));
 }
 
 TEST(QuantConfig, EmptyUnknownKeysSayNothing) {
@@ -253,7 +292,8 @@ TEST(QuantConfig, TwoPlacesMustAgree) {
   const char* kFp8 = R"({"quant_method": "fp8"})";
   const char* kMx = R"({"quant_method": "mxfp4"})";
   const auto both = [](const char* outer, const char* inner) {
-    return Json::parse(std::string(R"({"quantization_config": )") + outer + R"(, "text_config": {"quantization_config": )" + inner + "}}");
+    return Json::parse(std::string(R"({"quantization_config": )") + outer + R"(, "text_config": {"quantization_config": )" + inner +
+                       "}}");
   };
   EXPECT_EQ(QuantConfig::parse(both(kFp8, kFp8), nullptr).scheme_of("a.up_proj").weights, kFp8Tensor);
   EXPECT_EQ(QuantConfig::parse(both("null", kFp8), nullptr).scheme_of("a.up_proj").weights, kFp8Tensor);
@@ -262,10 +302,12 @@ TEST(QuantConfig, TwoPlacesMustAgree) {
 
 TEST(QuantConfig, SidecarMustAnnounceTheSameFormat) {
   const Json config = Json::parse(std::string(R"({"quantization_config": )") + kModelOptNvfp4 + "}");
-  const Json other = Json::parse(R"({"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}})");
+  const Json other =
+      Json::parse(R"({"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}})");
   EXPECT_THROW(QuantConfig::parse(config, &other), Error);
 
-  const Json same = Json::parse(R"({"quantization": {"quant_algo": "NVFP4", "group_size": 16, "kv_cache_quant_algo": null, "exclude_modules": ["lm_head"]}})");
+  const Json same = Json::parse(
+      R"({"quantization": {"quant_algo": "NVFP4", "group_size": 16, "kv_cache_quant_algo": null, "exclude_modules": ["lm_head"]}})");
   const QuantConfig parsed = QuantConfig::parse(config, &same);
   EXPECT_TRUE(parsed.announces_fp8_kv());
   EXPECT_EQ(parsed.notes().size(), 2u) << "the cache and the exclusions differ";
@@ -320,7 +362,8 @@ TEST(QuantConfigFixtures, OfThisTree) {
 
 TEST(QuantConfigFixtures, OfEveryArchitecture) {
   const auto root = std::filesystem::path(CONCLAVE_SOURCE_DIR) / "../shared/fixtures";
-  if (!std::filesystem::exists(root)) GTEST_SKIP() << "../shared/fixtures is not there: configurations of 20 more models are not read";
+  if (!std::filesystem::exists(root))
+    GTEST_SKIP() << "../shared/fixtures is not there: configurations of 20 more models are not read";
   const FolderCase cases[] = {{"deepseek_v3-bf16", kPlain, kPlain},
                               {"deepseek_v3-fp8block-mtp-sharded", kBlockFp8, kBlockFp8},
                               {"deepseek_v3-nvfp4", kNvfp4Both, kPlain},

@@ -75,10 +75,10 @@ TEST(ModulePatterns, Table) {
 
 TEST(ModulePatterns, GlobsFollowPython) {
   // Expected values: fnmatch.fnmatchcase of Python 3.11.
-  const MatchCase cases[] = {{"", "", true},        {"*", "", true},         {"?", "", false},     {"a*b*c", "aXbYc", true},
-                             {"a*b*c", "aXbY", false}, {"[]x]", "]", true},  {"[]x]", "x", true},  {"[!]]", "]", false},
-                             {"[", "[", true},      {"[a", "[a", true},      {"a[b-]", "a-", true}, {"a[-b]", "a-", true},
-                             {"[b-a]", "a", false}, {"**a", "xxa", true},    {"A", "a", false},    {"[!", "[!", true}};
+  const MatchCase cases[] = {{"", "", true},           {"*", "", true},      {"?", "", false},      {"a*b*c", "aXbYc", true},
+                             {"a*b*c", "aXbY", false}, {"[]x]", "]", true},  {"[]x]", "x", true},   {"[!]]", "]", false},
+                             {"[", "[", true},         {"[a", "[a", true},   {"a[b-]", "a-", true}, {"a[-b]", "a-", true},
+                             {"[b-a]", "a", false},    {"**a", "xxa", true}, {"A", "a", false},     {"[!", "[!", true}};
   for (const MatchCase& c : cases) EXPECT_EQ(glob_match(c.entry, c.module), c.expected) << c.entry << " on " << c.module;
 }
 
