@@ -18,6 +18,6 @@ namespace {
 #include "kernels/cpu/vector/row_int4.inc"
 }  // namespace
 
-void gemm_int4(const GemmArgs* a) noexcept { gemm<Row>(*a); }
+void gemm_int4(const GemmArgs* a) noexcept { gemm_by_blocks(*a); }
 
 }  // namespace conclave::avx2

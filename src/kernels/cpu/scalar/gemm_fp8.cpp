@@ -26,7 +26,7 @@ struct Row {
     blocks = BlockWalk::over(m.scale_cols);
   }
   void decode(int64_t k, int64_t n, float* out) {
-    blocks.enter(k, n);
+    blocks.enter(k);
     blocks.spread(scales, k, n, out);
     for (int64_t i = 0; i < n; ++i) out[i] *= kE4m3.value[codes[k + i]];
   }

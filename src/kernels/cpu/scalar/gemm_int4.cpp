@@ -27,7 +27,7 @@ struct Row {
   }
   void decode(int64_t k, int64_t n, float* out) {
     float scale[kTile], zero[kTile];
-    blocks.enter(k, n);
+    blocks.enter(k);
     blocks.spread(scales, k, n, scale);
     blocks.spread(zeros, k, n, zero);
     for (int64_t i = 0; i < n; ++i) {
