@@ -13,7 +13,7 @@ namespace conclave {
 struct QuantMatrix {
   QuantScheme scheme;
   std::int64_t rows = 0, cols = 0;
-  // f32/f16/bf16/f8e4m3: [rows, cols] of that type; e2m1: u8 [rows, cols / 2]; int4: i32 [rows, cols / 8].
+  // f32/f16/bf16/f8e4m3: [rows, cols] of that type; e2m1: u8 [rows, cols / 2]; int4: i32 [rows, ceil(cols / 8)].
   ConstTensorView codes;
   // [ceil(rows / scale_rows), ceil(cols / scale_cols)], the 0 of a scheme meaning one; empty when not scaled.
   ConstTensorView scales;
