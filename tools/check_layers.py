@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ["base", "tensor", "io", "device", "quant", "checkpoint", "kernels", "ops", "comm", "moe", "nn", "models", "text",
+ORDER = ["base", "tensor", "io", "hub", "device", "quant", "checkpoint", "kernels", "ops", "comm", "moe", "nn", "models", "text",
          "engine", "server", "cli"]
 RANK = {room: i for i, room in enumerate(ORDER)}
 STRANGERS = {("models", "text"), ("text", "models")}      # rooms that do not know one another

@@ -1,0 +1,52 @@
+#include "hub/patience.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "conclave/error.h"
+
+namespace conclave {
+namespace {
+
+constexpr std::chrono::milliseconds kLongestPause{30'000};
+
+}  // namespace
+
+bool worth_retrying(const HttpReply& reply) noexcept {
+  if (!reply.failure.empty()) return !reply.lasting;
+  if (reply.elsewhere && (reply.status == 401 || reply.status == 403)) return true;  // a signed address that has run out
+  return reply.status == 408 || reply.status == 429 || reply.status == 500 || (reply.status >= 502 && reply.status <= 504);
+}
+
+std::string outcome_of(const HttpReply& reply) {
+  if (!reply.failure.empty()) return reply.failure;
+  return reply.good() ? "the answer ended too early" : fmt::format("status {}", reply.status);
+}
+
+Patience::Patience(const HubOptions& options, const StopFlag& stop, std::string what)
+    : options_(options), stop_(stop), what_(std::move(what)) {}
+
+void Patience::wait_after(const HttpReply& reply) {
+  const std::string outcome = outcome_of(reply);
+  if (++failures_ >= options_.attempts)
+    throw Error(Errc::busy,
+                fmt::format("{} failed {} times in a row, last: {} ({}). What has been fetched is kept; trying again later "
+                            "goes on from it",
+                            what_, failures_, outcome, reply.url));
+  std::chrono::milliseconds pause = options_.first_pause;
+  for (int i = 1; i < failures_ && pause < kLongestPause; ++i) pause *= 2;
+  pause = std::min(pause, kLongestPause);
+  if (reply.retry_after) {
+    if (*reply.retry_after > options_.longest_wait)
+      throw Error(Errc::busy, fmt::format("{}: the server is busy ({}) and asks to be left alone for {} s; please try again then",
+                                          what_, outcome, reply.retry_after->count()));
+    pause = *reply.retry_after;
+  }
+  log::info("{}: {}; trying again in {:.1f} s", what_, outcome, static_cast<double>(pause.count()) / 1000);
+  stop_.sleep(pause);
+}
+
+}  // namespace conclave
