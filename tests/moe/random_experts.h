@@ -1,5 +1,6 @@
 #pragma once
 // Weights of a problem from random numbers, in its format, with the memory they lie in.
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -41,9 +42,27 @@ class RandomExperts {
     std::vector<float> values(static_cast<std::size_t>(rows * cols));
     const float step = size * 1.7f / std::sqrt(static_cast<float>(cols));
     for (float& v : values) v = step * uniform();
-    matrices_.push_back(codec_for(problem_.weights).encode(values, rows, cols, problem_.weights));
+    matrices_.push_back(problem_.weights == kF16 ? encode_f16(values, rows, cols)
+                                                 : codec_for(problem_.weights).encode(values, rows, cols, problem_.weights));
     QuantMatrix out = matrices_.back().matrix;
     out.input_scale = 0.01f;
+    return out;
+  }
+  // Codecs read f16 and never write it. Cut, not rounded; values below the smallest normal become 0.
+  static OwnedMatrix encode_f16(const std::vector<float>& values, std::int64_t rows, std::int64_t cols) {
+    OwnedMatrix out;
+    out.buffers.push_back(allocate_host(values.size() * sizeof(f16)));
+    const TensorView codes(out.buffers.back().data(), DType::f16, {rows, cols});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto u = std::bit_cast<std::uint32_t>(values[i]);
+      const std::uint32_t magnitude = (u & 0x7fffffffu) >> 13, smallest = 113u << 10, rebased = 112u << 10;
+      const std::uint32_t bits = magnitude < smallest ? 0u : magnitude - rebased;
+      codes.as<f16>()[i] = f16{static_cast<std::uint16_t>((u >> 16 & 0x8000u) | bits)};
+    }
+    out.matrix.scheme = kF16;
+    out.matrix.rows = rows;
+    out.matrix.cols = cols;
+    out.matrix.codes = codes;
     return out;
   }
   ConstTensorView bias(std::int64_t n) {
