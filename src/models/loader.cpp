@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "base/problems.h"
 #include "conclave/error.h"
 #include "moe/build.h"
 #include "quant/codec.h"
@@ -188,13 +189,9 @@ void Loader::report_counts() {
 
 ModelReport Loader::build() {
   check_all_used();
-  if (!problems_.empty()) {
-    constexpr std::size_t kShown = 50;
-    const std::size_t shown = std::min(problems_.size(), kShown);
-    throw Error(Errc::corrupt, fmt::format("{}: {} problem{}:\n  {}{}", checkpoint_.files().location(), problems_.size(),
-                                           problems_.size() == 1 ? "" : "s", fmt::join(problems_.begin(), problems_.begin() + static_cast<std::ptrdiff_t>(shown), "\n  "),
-                                           problems_.size() > shown ? fmt::format("\n  and {} more", problems_.size() - shown) : ""));
-  }
+  Problems told;
+  for (std::string& words : problems_) told.add(std::move(words));
+  told.throw_if_any(Errc::corrupt, checkpoint_.files().location());
   report_counts();
   if (quant_.announces_fp8_kv() || std::any_of(kv_scales_.begin(), kv_scales_.end(), [](const KvScales& k) { return k.published(); }))
     report_.notes.push_back(describe(kv_scales_) + "; they are used by an fp8 cache only");

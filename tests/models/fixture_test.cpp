@@ -79,8 +79,8 @@ TEST_P(FixtureTest, ChunksOfThePromptChangeNothing) {
 }
 
 // FP8 keys and values with the checkpoint's scales, in the reference path.
-TEST_P(FixtureTest, AQuantisedCacheUsesThePublishedScales) {
-  if (!references_.has("kv.p1.logits")) GTEST_SKIP() << "this fixture has no quantised cache";
+class QuantisedCacheTest : public FixtureTest {};
+TEST_P(QuantisedCacheTest, UsesThePublishedScales) {
   const LoadedModel loaded = load_fixture(files(), Path::reference);
   EXPECT_EQ(loaded.model->kv_spec().k_scales.size(), static_cast<std::size_t>(loaded.model->config().layers));
   expect_logits(loaded, "kv", DType::f8e4m3, {2e-2, 1e-2, 2e-4, 0.5});
@@ -93,6 +93,11 @@ std::vector<Case> cases_under(const std::filesystem::path& root) {
   return cases;
 }
 
+std::vector<Case> with_quantised_cache(std::vector<Case> cases) {
+  std::erase_if(cases, [](const Case& c) { return !References(c.folder / "ref.safetensors").has("kv.p1.logits"); });
+  return cases;
+}
+
 std::string name_of(const testing::TestParamInfo<Case>& info) {
   std::string name = info.param.folder.filename().string() + (info.param.config == "config.json" ? "" : "_hub");
   for (char& c : name)
@@ -102,6 +107,7 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Tree, FixtureTest, testing::ValuesIn(cases_under(tree_data() / "fixtures")), name_of);
 INSTANTIATE_TEST_SUITE_P(Shared, FixtureTest, testing::ValuesIn(cases_under(shared_data() / "fixtures")), name_of);
+INSTANTIATE_TEST_SUITE_P(Tree, QuantisedCacheTest, testing::ValuesIn(with_quantised_cache(cases_under(tree_data() / "fixtures"))), name_of);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FixtureTest);
 
 TEST(Fixtures, TheTreeHasTheThreeOfQwen3Moe) { EXPECT_GE(fixtures_under(tree_data() / "fixtures").size(), 3u); }

@@ -75,7 +75,7 @@ TEST_P(SharedTinyMoe, MatchesItsGoldens) {
   expect_goldens(load_fixture(open_folder(folder), Path::fast), oracle, kFastLoss, kFastMargin, DType::bf16, oracle.size());
   expect_goldens(load_fixture(open_folder(folder), Path::reference), oracle, kReferenceLoss, kReferenceMargin, DType::f32, 5);
 }
-INSTANTIATE_TEST_SUITE_P(Formats, SharedTinyMoe, testing::Values("bf16", "fp8", "nvfp4"), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Formats, SharedTinyMoe, testing::Values("bf16", "fp8", "nvfp4"), [](const auto& format) { return format.param; });
 
 }  // namespace
 }  // namespace conclave
