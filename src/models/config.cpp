@@ -167,7 +167,8 @@ ModelConfig parse_model_config(const Json& config, const Json* generation_config
   const Json* rope = rope_object(out.json);
   ConfigReader rope_reader(rope != nullptr ? *rope : none);
   out.rope = parse_rope(reader, rope_reader, out.max_positions);
-  out.rotary_dim = static_cast<std::int32_t>(std::lround(out.head_dim * rope_partial(reader, rope_reader)));
+  const auto turned = std::lround(out.head_dim * rope_partial(reader, rope_reader));
+  out.rotary_dim = static_cast<std::int32_t>(reader.integer({"rotary_dim"}, 0, out.head_dim, turned));
   if (out.rotary_dim % 2 != 0) reader.problem(fmt::format("{} turned dimensions of a head: expected an even number", out.rotary_dim));
 
   ConfigReader generation(out.generation, "generation_config.json");

@@ -1,0 +1,31 @@
+// Llama 3 and its dense relatives: attention, then a gated MLP. Keys: transformers' LlamaConfig.
+#include <fmt/format.h>
+
+#include "models/blocks.h"
+#include "models/causal_lm.h"
+
+namespace conclave {
+namespace {
+
+std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context) {
+  ConfigReader reader(c.json);
+  const std::int64_t inter = reader.integer({"intermediate_size"}, 1, 1 << 24);
+  reader.only("hidden_act", {"silu"});
+  reader.only("attention_bias", {false});
+  reader.only("mlp_bias", {false});
+  reader.throw_problems();
+  return load_causal_lm(c, checkpoint, quant, context, [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
+    for (std::int32_t layer = 0; layer < c.layers; ++layer) {
+      const std::string at = fmt::format("model.layers.{}.", layer);
+      add_block(loader, blocks, at + "input_layernorm.weight", c.hidden, attention_block(c, loader, at + "self_attn.", {}));
+      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden, gated_mlp(loader, at + "mlp.", c.hidden, inter));
+    }
+  });
+}
+
+}  // namespace
+
+extern const Architecture llama_architecture;
+const Architecture llama_architecture{"LlamaForCausalLM", load};
+
+}  // namespace conclave
