@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "text/onig_pattern.h"
 #include "text/regex.h"
 #include "text/utf8.h"
 

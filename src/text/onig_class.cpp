@@ -7,7 +7,6 @@
 #include <charconv>
 #include <utility>
 
-#include "text/onig_pattern.h"
 #include "text/utf8.h"
 
 namespace conclave {
@@ -17,6 +16,9 @@ constexpr int kDeepestClass = 16;
 
 using NamePair = std::pair<std::string_view, std::string_view>;
 
+constexpr std::string_view kSpaceMembers = "\\x{09}-\\x{0D}\\x{85}\\p{Z}";  // the property White_Space
+constexpr std::string_view kWordMembers = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+
 // POSIX brackets, and \p{...} by the same names: Oniguruma's Unicode meaning of each.
 constexpr std::array<NamePair, 11> kPosixMembers{{{"alnum", "\\p{Alphabetic}\\p{Nd}"},
                                                   {"alpha", "\\p{Alphabetic}"},
@@ -24,7 +26,7 @@ constexpr std::array<NamePair, 11> kPosixMembers{{{"alnum", "\\p{Alphabetic}\\p{
                                                   {"cntrl", "\\p{Cc}"},
                                                   {"digit", "\\p{Nd}"},
                                                   {"lower", "\\p{Lowercase}"},
-                                                  {"punct", "\\p{P}$+<=>\\^`|~"},
+                                                  {"punct", "\\p{P}\\p{S}"},
                                                   {"space", kSpaceMembers},
                                                   {"upper", "\\p{Uppercase}"},
                                                   {"word", kWordMembers},
@@ -95,7 +97,7 @@ std::string loose(std::string_view name) {
   return out;
 }
 
-CharacterSet property_set(std::string_view written, PatternReader& in) {
+CharacterSet property_set(std::string_view written, PatternReader& in, bool alone) {
   const bool negated = written.starts_with('^');
   const std::string name = loose(written.substr(negated ? 1 : 0));
   if (name.empty() || !std::all_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; })) {
@@ -107,6 +109,10 @@ CharacterSet property_set(std::string_view written, PatternReader& in) {
   category[0] = static_cast<char>(category[0] - 32);
   if (kCategories.find(fmt::format(" {} ", category)) != std::string_view::npos) {
     set.members = fmt::format("\\p{{{}}}", category);
+  } else if (name == "punct") {
+    set.members = "\\p{P}";  // [:punct:] has the symbols too
+  } else if (name == "word" && alone) {
+    set.members = kLoneWordMembers;
   } else if (const auto posix = look_up(kPosixMembers, name)) {
     set.members = *posix;
   } else if (const auto longer = look_up(kLongCategories, name)) {
@@ -192,7 +198,7 @@ class ClassTranslator {
     PatternReader ahead = in_;
     ahead.take();
     if (ahead.done()) throw in_.corrupt("it ends in a backslash");
-    const auto escaped = translate_set_escape(ahead);
+    const auto escaped = translate_set_escape(ahead, false);
     if (!escaped) return false;
     in_ = ahead;
     unite(set, *escaped);
@@ -206,7 +212,7 @@ class ClassTranslator {
     in_.take();
     if (in_.done()) throw in_.corrupt("a '[' is not closed");
     PatternReader ahead = in_;
-    if (in_.peek() == '[' || (ahead.take_if("\\") && !ahead.done() && translate_set_escape(ahead))) {
+    if (in_.peek() == '[' || (ahead.take_if("\\") && !ahead.done() && translate_set_escape(ahead, false))) {
       throw in_.unsupported("a range that ends in a set");
     }
     const char32_t last = character();
@@ -324,13 +330,13 @@ std::string CharacterSet::render() const {
   return negated ? fmt::format("(?:(?!{})(?s:.))", any) : fmt::format("(?:{})", any);
 }
 
-std::optional<CharacterSet> translate_set_escape(PatternReader& in) {
+std::optional<CharacterSet> translate_set_escape(PatternReader& in, bool alone) {
   CharacterSet set;
   switch (in.peek()) {
     case 's':
     case 'S': set.members = kSpaceMembers; break;
     case 'w':
-    case 'W': set.members = kWordMembers; break;
+    case 'W': set.members = alone ? kLoneWordMembers : kWordMembers; break;
     case 'd':
     case 'D': set.members = "\\p{Nd}"; break;
     case 'h':
@@ -339,7 +345,7 @@ std::optional<CharacterSet> translate_set_escape(PatternReader& in) {
     case 'P': {
       const bool complement = in.take() == 'P';
       if (!in.take_if("{")) throw in.unsupported("\\p without braces");
-      set = property_set(in.take_until("}"), in);
+      set = property_set(in.take_until("}"), in, alone);
       set.negated = set.negated != complement;
       return set;
     }

@@ -56,7 +56,12 @@ struct CharacterSet {
 };
 
 // At the character after a backslash: \s \S \w \W \d \D \h \H \p{..} \P{..}; nothing is taken for any other.
-std::optional<CharacterSet> translate_set_escape(PatternReader& in);
+// `alone`: outside of a class.
+std::optional<CharacterSet> translate_set_escape(PatternReader& in, bool alone);
+
+// What \w and \p{Word} are outside of a class, and what \b goes by. Inside of one they lack the superscript digits and
+// fractions of Latin-1 at its end: Oniguruma has a table of its own for single characters of Latin-1.
+inline constexpr std::string_view kLoneWordMembers = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}";
 
 // At '[': the whole class, nested ones and && included.
 std::string translate_class(PatternReader& in);

@@ -38,6 +38,10 @@ class Translator {
       case '+':
       case '?': return repeat();
       case '{': return interval();
+      case '.':
+        begin_atom();
+        out_ += in_.take();
+        return;
       case '|':
       case '^':
       case '$':
@@ -64,8 +68,8 @@ class Translator {
       in_.take();
       const std::string_view form =
           c == 'b' ? "(?:(?<=[{0}])(?![{0}])|(?<![{0}])(?=[{0}]))" : "(?:(?<=[{0}])(?=[{0}])|(?<![{0}])(?![{0}]))";
-      out_ += fmt::format(fmt::runtime(form), kWordMembers);
-    } else if (const auto set = translate_set_escape(in_)) {
+      out_ += fmt::format(fmt::runtime(form), kLoneWordMembers);
+    } else if (const auto set = translate_set_escape(in_, true)) {
       out_ += set->render();
     } else {
       out_ += class_literal(in_.take_escaped_character());

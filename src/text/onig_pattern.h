@@ -11,12 +11,8 @@ namespace conclave {
 // lazy), {,n}, (?m) (dot matches newline), nested classes and && in classes. Groups never capture: nothing refers to them.
 // Throws Error{unsupported} for what has no known equal: back references, recursion, conditionals, callouts, absent
 // operators, (?x), options in the middle of an alternative, \xHH bytes above 7F, unknown escapes; Error{corrupt} for a
-// pattern cut short. `path` names the pattern's place.
+// pattern cut short. `path` names the pattern's place. Two differences stay: a caseless "ss" does not match U+00DF (PCRE2
+// folds character by character), and characters younger than the Unicode version of the PCRE2 library have no properties.
 std::string onig_to_pcre2(std::string_view pattern, const std::string& path);
-
-// The members of Oniguruma's \w, to be put into a PCRE2 character class.
-inline constexpr std::string_view kWordMembers = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
-// The members of Oniguruma's \s (the Unicode property White_Space).
-inline constexpr std::string_view kSpaceMembers = "\\x{09}-\\x{0D}\\x{85}\\p{Z}";
 
 }  // namespace conclave
