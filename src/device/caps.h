@@ -17,7 +17,7 @@ constexpr std::string_view to_string(CpuIsa isa) {
 }
 
 struct DeviceCaps {
-  std::string name;               // "AMD EPYC 7B13", "NVIDIA H200"
+  std::string name;  // "AMD EPYC 7B13", "NVIDIA H200"
   bool cuda = false;
   int compute_capability = 0;     // 90 = 9.0, 103 = 10.3; 0 on a CPU. Compared exactly, never by family.
   CpuIsa isa = CpuIsa::scalar;    // of the host; the level of kernels that will run on a CPU device

@@ -9,8 +9,8 @@ namespace conclave {
 struct SequenceRows {
   std::int32_t first_row = 0;
   std::int32_t rows = 0;
-  std::int32_t context = 0;                // tokens in the cache once these rows are written
-  std::span<const std::int32_t> pages;     // page ids of the sequence, in order; ceil(context / page_tokens) of them are used
+  std::int32_t context = 0;             // tokens in the cache once these rows are written
+  std::span<const std::int32_t> pages;  // page ids of the sequence, in order; ceil(context / page_tokens) of them are used
 };
 
 struct Batch {
