@@ -15,8 +15,10 @@ constexpr std::string_view kConfig = "config.json";
 const Architecture& architecture_of(const ModelConfig& config) {
   std::vector<std::string_view> names;
   for (const Architecture* a : all_architectures()) {
-    if (a->name == config.architecture) return *a;
-    names.push_back(a->name);
+    for (std::string_view name : a->names) {
+      if (name == config.architecture) return *a;
+      names.push_back(name);
+    }
   }
   throw Error(Errc::unsupported, fmt::format("{}: architecture '{}' is not one that this build can run{}; it can run: {}", kConfig,
                                              config.architecture, did_you_mean(config.architecture, names),

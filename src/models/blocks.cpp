@@ -9,7 +9,8 @@ namespace conclave {
 
 std::unique_ptr<Block> attention_block(const ModelConfig& c, Loader& loader, const std::string& at, const AttentionOptions& options) {
   Attention::Parts parts;
-  parts.spec = {c.heads, c.kv_heads, c.head_dim, 1.0f / std::sqrt(static_cast<float>(c.head_dim)), options.window, 0, {}};
+  parts.spec = {c.heads, c.kv_heads, c.head_dim, 1.0f / std::sqrt(static_cast<float>(c.head_dim)), options.window, options.chunk, {}};
+  parts.temperature = options.temperature;
   parts.cache_layer = loader.kv_layer(at.substr(0, at.size() - 1));
   parts.qk_norm = options.qk_norm;
   parts.norm_eps = c.rms_eps;
@@ -22,7 +23,8 @@ std::unique_ptr<Block> attention_block(const ModelConfig& c, Loader& loader, con
   loader.linear(p.k, at + "k_proj", kv_width, c.hidden, options.qkv_bias);
   loader.linear(p.v, at + "v_proj", kv_width, c.hidden, options.qkv_bias);
   loader.linear(p.o, at + "o_proj", c.hidden, q_width, options.o_bias);
-  if (options.qk_norm != QkNorm::none) {
+  if (options.sinks) loader.parameter(p.sinks, at + "sinks", c.heads);
+  if (options.qk_norm == QkNorm::per_head || options.qk_norm == QkNorm::full) {
     const bool full = options.qk_norm == QkNorm::full;
     loader.parameter(p.q_norm, at + "q_norm.weight", full ? q_width : c.head_dim);
     loader.parameter(p.k_norm, at + "k_norm.weight", full ? kv_width : c.head_dim);

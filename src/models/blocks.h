@@ -19,7 +19,9 @@ struct AttentionOptions {
   QkNorm qk_norm = QkNorm::none;
   Bias qkv_bias = Bias::none, o_bias = Bias::none;
   bool rope = true, rope_interleaved = false;
-  std::int32_t window = 0;  // 0: all positions are seen
+  std::int32_t window = 0, chunk = 0;  // as AttentionSpec has them; 0: all positions are seen
+  bool sinks = false;
+  QueryTemperature temperature = {};
 };
 // q_proj, k_proj, v_proj, o_proj, and q_norm, k_norm where there are some.
 std::unique_ptr<Block> attention_block(const ModelConfig&, Loader&, const std::string& at, const AttentionOptions&);

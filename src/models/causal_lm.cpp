@@ -5,19 +5,20 @@ namespace {
 
 class CausalLm final : public Model {
  public:
-  CausalLm(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context, const AddBlocks& add)
+  CausalLm(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context, const AddBlocks& add,
+           const CausalLmNames& names)
       : config_(config), ops_(context.ops) {
     Loader loader(config_, checkpoint, quant, context);
     Decoder::Parts& parts = decoder_.parts();
     parts.norm_eps = config_.rms_eps;
     parts.blocks.reserve(static_cast<std::size_t>(2 * config_.layers));  // slots must not move
-    loader.embedding(parts.embedding, "model.embed_tokens", config_.vocab, config_.hidden);
+    loader.embedding(parts.embedding, names.embedding, config_.vocab, config_.hidden);
     add(loader, parts.blocks);
-    loader.parameter(parts.final_norm, "model.norm.weight", config_.hidden);
+    loader.parameter(parts.final_norm, names.final_norm, config_.hidden);
     if (config_.tied_embeddings)
       loader.linear_of(parts.head, parts.embedding, {}, "lm_head (tied to the embedding)");
     else
-      loader.linear(parts.head, "lm_head", config_.vocab, config_.hidden);
+      loader.linear(parts.head, names.head, config_.vocab, config_.hidden);
     loader.ignore_suffix(".rotary_emb.inv_freq", "computed from config.json");
     report_ = loader.build();
     kv_.layers = loader.kv_layers();
@@ -57,8 +58,8 @@ void add_block(Loader& loader, std::vector<Decoder::ResidualBlock>& blocks, cons
 }
 
 std::unique_ptr<Model> load_causal_lm(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant,
-                                      LoadContext& context, const AddBlocks& add) {
-  return std::make_unique<CausalLm>(config, checkpoint, quant, context, add);
+                                      LoadContext& context, const AddBlocks& add, const CausalLmNames& names) {
+  return std::make_unique<CausalLm>(config, checkpoint, quant, context, add, names);
 }
 
 }  // namespace conclave

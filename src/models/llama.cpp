@@ -26,6 +26,7 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
 }  // namespace
 
 extern const Architecture llama_architecture;
-const Architecture llama_architecture{"LlamaForCausalLM", load};
+constexpr std::string_view kNames[] = {"LlamaForCausalLM"};
+const Architecture llama_architecture{kNames, load};
 
 }  // namespace conclave

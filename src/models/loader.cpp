@@ -31,14 +31,14 @@ bool is_plain_float(DType t) { return t == DType::f32 || t == DType::bf16 || t =
 Loader::Loader(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context)
     : config_(config), checkpoint_(checkpoint), quant_(quant), context_(context) {}
 
-QuantMatrix Loader::bind(const std::string& module, const QuantScheme& scheme, std::int64_t rows, std::int64_t cols) {
-  return codec_for(scheme).bind(checkpoint_, module, scheme, rows, cols, problems_);
+QuantMatrix Loader::bind(const TensorSource& source, const std::string& module, const QuantScheme& scheme, std::int64_t rows, std::int64_t cols) {
+  return codec_for(scheme).bind(source, module, scheme, rows, cols, problems_);
 }
 
-ConstTensorView Loader::bias_of(const std::string& module, std::int64_t rows, Bias bias) {
+ConstTensorView Loader::bias_of(const TensorSource& source, const std::string& module, std::int64_t rows, Bias bias) {
   if (bias == Bias::none) return {};
   const std::string name = module + ".bias";
-  const auto found = checkpoint_.find(name);
+  const auto found = source.find(name);
   if (!found) {
     problem(fmt::format("{} is missing (a bias of {} values)", name, rows));
   } else if (found->shape != Shape{rows} || !is_plain_float(found->dtype)) {
@@ -50,12 +50,12 @@ ConstTensorView Loader::bias_of(const std::string& module, std::int64_t rows, Bi
 }
 
 void Loader::linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias bias) {
-  const QuantMatrix matrix = bind(module, quant_.scheme_of(module).weights, rows, cols);
-  linear_of(slot, matrix, bias_of(module, rows, bias), module);
+  const QuantMatrix matrix = bind(checkpoint_, module, quant_.scheme_of(module).weights, rows, cols);
+  linear_of(slot, matrix, bias_of(checkpoint_, module, rows, bias), module);
 }
 
 void Loader::plain_linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias bias) {
-  linear_of(slot, bind(module, kBf16, rows, cols), bias_of(module, rows, bias), module);
+  linear_of(slot, bind(checkpoint_, module, kBf16, rows, cols), bias_of(checkpoint_, module, rows, bias), module);
 }
 
 void Loader::linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix& matrix, ConstTensorView bias, const std::string& where) {
@@ -87,13 +87,18 @@ void Loader::parameter(Parameter& slot, const std::string& name, std::int64_t n)
 }
 
 void Loader::embedding(QuantMatrix& slot, const std::string& module, std::int64_t rows, std::int64_t cols) {
-  slot = bind(module, quant_.scheme_of(module).weights, rows, cols);
+  slot = bind(checkpoint_, module, quant_.scheme_of(module).weights, rows, cols);
 }
 
 void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem, const ExpertModule& module) {
+  experts(slot, layer, std::move(problem), module, checkpoint_);
+}
+
+void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem, const ExpertModule& module,
+                     const TensorSource& source) {
   problem.max_tokens = context_.max_tokens;
   auto weights = std::make_shared<moe::ExpertWeights>();
-  bind_experts(*weights, problem, layer, module);
+  bind_experts(*weights, problem, layer, module, source);
   std::int64_t bytes = 0;
   for (const moe::Expert& e : weights->experts) bytes += bytes_of(e.gate) + bytes_of(e.up) + bytes_of(e.down);
   jobs_.push_back({bytes, [this, &slot, layer, problem, weights] {
@@ -102,11 +107,12 @@ void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& l
                    }});
 }
 
-void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem, const std::string& layer, const ExpertModule& module) {
+void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem, const std::string& layer, const ExpertModule& module,
+                          const TensorSource& source) {
   std::optional<QuantScheme> scheme;
   const auto part = [&](std::int32_t e, Part p, std::int64_t rows, std::int64_t cols) {
     const std::string name = module(e, p);
-    const QuantMatrix matrix = bind(name, quant_.scheme_of(name).weights, rows, cols);
+    const QuantMatrix matrix = bind(source, name, quant_.scheme_of(name).weights, rows, cols);
     if (!matrix) return matrix;
     count("experts", matrix);
     if (!scheme) scheme = matrix.scheme;
@@ -120,6 +126,10 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
     if (problem.activation.gated) expert.gate = part(e, Part::gate, problem.inter, problem.hidden);
     expert.up = part(e, Part::up, problem.inter, problem.hidden);
     expert.down = part(e, Part::down, problem.hidden, problem.inter);
+    const Bias bias = problem.expert_bias ? Bias::required : Bias::none;
+    if (problem.activation.gated) expert.gate_bias = bias_of(source, module(e, Part::gate), problem.inter, bias);
+    expert.up_bias = bias_of(source, module(e, Part::up), problem.inter, bias);
+    expert.down_bias = bias_of(source, module(e, Part::down), problem.hidden, bias);
     weights.experts.push_back(expert);
   }
   problem.weights = scheme.value_or(kBf16);

@@ -38,6 +38,10 @@ class Loader {
   enum class Part : std::uint8_t { gate, up, down };
   using ExpertModule = std::function<std::string(std::int32_t expert, Part part)>;
   void experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem, const ExpertModule&);
+  // The same, looked up in another source over the checkpoint (StackedExperts), which is needed only during this call.
+  void experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem, const ExpertModule&,
+               const TensorSource& source);
+  const TensorSource& source() const { return checkpoint_; }
 
   // The next layer of the KV cache, for one attention module; its published cache scales are read and shown.
   std::int32_t kv_layer(const std::string& attention_module);
@@ -57,9 +61,9 @@ class Loader {
     std::int64_t bytes;
     std::function<void()> run;
   };
-  QuantMatrix bind(const std::string& module, const QuantScheme&, std::int64_t rows, std::int64_t cols);
-  ConstTensorView bias_of(const std::string& module, std::int64_t rows, Bias);
-  void bind_experts(moe::ExpertWeights&, moe::MoeProblem&, const std::string& layer, const ExpertModule&);
+  QuantMatrix bind(const TensorSource&, const std::string& module, const QuantScheme&, std::int64_t rows, std::int64_t cols);
+  ConstTensorView bias_of(const TensorSource&, const std::string& module, std::int64_t rows, Bias);
+  void bind_experts(moe::ExpertWeights&, moe::MoeProblem&, const std::string& layer, const ExpertModule&, const TensorSource&);
   void build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem&, const moe::ExpertWeights&);
   void check_all_used();
   void decide_experts(const std::string& layer, const moe::MoeProblem&);

@@ -56,6 +56,7 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
 }  // namespace
 
 extern const Architecture minimax_m2_architecture;
-const Architecture minimax_m2_architecture{"MiniMaxM2ForCausalLM", load};
+constexpr std::string_view kNames[] = {"MiniMaxM2ForCausalLM"};
+const Architecture minimax_m2_architecture{kNames, load};
 
 }  // namespace conclave

@@ -46,6 +46,7 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
 }  // namespace
 
 extern const Architecture mixtral_architecture;
-const Architecture mixtral_architecture{"MixtralForCausalLM", load};
+constexpr std::string_view kNames[] = {"MixtralForCausalLM"};
+const Architecture mixtral_architecture{kNames, load};
 
 }  // namespace conclave

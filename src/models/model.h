@@ -55,9 +55,9 @@ struct LoadContext {
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
 };
 
-// One architecture: a name as config.json's "architectures" spells it, and how to load it.
+// One architecture: its names as config.json's "architectures" spells them, and how to load it.
 struct Architecture {
-  std::string_view name;
+  std::span<const std::string_view> names;
   std::unique_ptr<Model> (*load)(const ModelConfig&, const Checkpoint&, const QuantConfig&, LoadContext&);
 };
 std::span<const Architecture* const> all_architectures();

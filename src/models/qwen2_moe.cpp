@@ -57,6 +57,7 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
 }  // namespace
 
 extern const Architecture qwen2_moe_architecture;
-const Architecture qwen2_moe_architecture{"Qwen2MoeForCausalLM", load};
+constexpr std::string_view kNames[] = {"Qwen2MoeForCausalLM"};
+const Architecture qwen2_moe_architecture{kNames, load};
 
 }  // namespace conclave

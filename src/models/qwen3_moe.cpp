@@ -55,6 +55,7 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
 }  // namespace
 
 extern const Architecture qwen3_moe_architecture;
-const Architecture qwen3_moe_architecture{"Qwen3MoeForCausalLM", load};
+constexpr std::string_view kNames[] = {"Qwen3MoeForCausalLM"};
+const Architecture qwen3_moe_architecture{kNames, load};
 
 }  // namespace conclave

@@ -31,18 +31,18 @@ class Linear {
 // Rotary position embedding of one layer: which dimensions, which pairs, which angles.
 struct Rope {
   int head_dim = 0;
-  int rotary_dim = 0;        // the first so many of a head's dimensions are turned, the rest pass
-  bool interleaved = false;  // pairs (2i, 2i+1); otherwise (i, i + rotary_dim / 2)
+  int rotary_dim = 0;               // the first so many of a head's dimensions are turned, the rest pass
+  bool interleaved = false;         // pairs (2i, 2i+1); otherwise (i, i + rotary_dim / 2)
   std::span<const float> inv_freq;  // [rotary_dim / 2], scaling (llama3, YaRN, ...) already applied
   float magnitude = 1.0f;           // multiplies cos and sin (YaRN)
 };
 
 struct AttentionSpec {
   int heads = 0, kv_heads = 0, head_dim = 0;
-  float scale = 0.0f;              // multiplies q.k before the softmax
-  std::int32_t window = 0;         // a row sees the last `window` positions, itself included; 0: all
-  std::int32_t chunk = 0;          // a row sees only positions of its own chunk of this many; 0: all
-  std::span<const float> sinks;    // [heads] logits that take part in the softmax and carry no value; empty: none
+  float scale = 0.0f;            // multiplies q.k before the softmax
+  std::int32_t window = 0;       // a row sees the last `window` positions, itself included; 0: all
+  std::int32_t chunk = 0;        // a row sees only positions of its own chunk of this many; 0: all
+  std::span<const float> sinks;  // [heads] logits that take part in the softmax and carry no value; empty: none
 };
 
 // Element-wise activation of a dense MLP; formulas as moe/problem.h states them.
@@ -68,6 +68,9 @@ class Ops {
 
   // x[t] *= sigmoid(gate[t]) for every row; x [T, D], gate [T, 1].
   virtual void scale_by_sigmoid(TensorView x, ConstTensorView gate, Stream&) const noexcept = 0;
+
+  // x[t] *= factors[t]; x [T, ...], rows contiguous.
+  virtual void scale_rows(TensorView x, std::span<const float> factors, Stream&) const noexcept = 0;
 
   // out = act(gate) * up; all [T, D]; gate empty: out = act(up). out may be up.
   virtual void activate(Elementwise, ConstTensorView gate, ConstTensorView up, TensorView out, Stream&) const noexcept = 0;

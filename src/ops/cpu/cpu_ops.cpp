@@ -86,6 +86,13 @@ class CpuOps final : public Ops {
     });
   }
 
+  void scale_rows(TensorView x, std::span<const float> factors, Stream& stream) const noexcept override {
+    for_rows(stream, x.shape[0], x.stride[0], [&](std::int64_t t) noexcept {
+      float* const row = x.row<float>(t);
+      for (std::int64_t i = 0; i < x.stride[0]; ++i) row[i] *= factors[static_cast<std::size_t>(t)];
+    });
+  }
+
   void activate(Elementwise kind, ConstTensorView gate, ConstTensorView up, TensorView out,
                 Stream& stream) const noexcept override {
     const std::int64_t n = up.shape[1];

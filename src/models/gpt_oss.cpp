@@ -1,0 +1,79 @@
+// gpt-oss (20b, 120b): attention with biases, sinks and a sliding window on every other layer; experts in MXFP4 with biases, stacked
+// with gate and up interleaved, and the clamped swiglu of OpenAI. Keys: transformers' GptOssConfig.
+#include <fmt/format.h>
+
+#include "models/blocks.h"
+#include "models/causal_lm.h"
+#include "models/stacked_experts.h"
+
+namespace conclave {
+namespace {
+
+struct Keys {
+  explicit Keys(const ModelConfig& c) : Keys(c, ConfigReader(c.json)) {}
+  Keys(const ModelConfig& c, ConfigReader reader)
+      : experts(reader.integer({"num_local_experts"}, 1, 4096)),
+        top_k(reader.integer({"num_experts_per_tok", "experts_per_token"}, 1, experts, 4)),
+        inter(reader.integer({"intermediate_size"}, 1, 1 << 24)),
+        window(static_cast<std::int32_t>(reader.integer({"sliding_window"}, 1, 1 << 30, 128))),
+        limit(static_cast<float>(reader.number({"swiglu_limit"}, 0.0, 1e6, 7.0))),
+        bias(reader.boolean({"attention_bias"}, true) ? Bias::required : Bias::none) {
+    reader.only("hidden_act", {"silu"});
+    read_layer_types(c, reader);
+    reader.throw_problems();
+  }
+  std::int64_t experts, top_k, inter;
+  std::int32_t window;
+  float limit;
+  Bias bias;
+  std::vector<bool> sliding;  // per layer
+
+ private:
+  // Without a list the even layers are the sliding ones.
+  void read_layer_types(const ModelConfig& c, ConfigReader& reader) {
+    for (std::int32_t layer = 0; layer < c.layers; ++layer) sliding.push_back(layer % 2 == 0);
+    const Json* types = reader.find({"layer_types"});
+    if (types == nullptr) return;
+    if (!types->is_array() || types->size() != sliding.size())
+      return reader.problem(fmt::format("layer_types: expected a list of {} texts", sliding.size()));
+    for (std::size_t i = 0; i < sliding.size(); ++i) {
+      if ((*types)[i] != "sliding_attention" && (*types)[i] != "full_attention")
+        return reader.problem(fmt::format("layer_types: {} is not one of sliding_attention, full_attention", (*types)[i].dump()));
+      sliding[i] = (*types)[i] == "sliding_attention";
+    }
+  }
+};
+
+std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
+  auto block = std::make_unique<MoeLayer>();
+  loader.plain_linear(block->parts().router, at + "router", keys.experts, c.hidden, Bias::required);
+  moe::MoeProblem problem = expert_problem(keys.experts, keys.top_k, c.hidden, keys.inter);
+  problem.routing.renorm = moe::Renorm::softmax_topk;
+  problem.activation.kind = moe::Activation::swiglu_oai;
+  problem.activation.limit = keys.limit;
+  problem.expert_bias = true;
+  loader.experts(block->parts().experts, at + "experts", problem, expert_modules(at, kGateUpDown),
+                 StackedExperts(loader.source(), at, GateUp::interleaved, c.hidden, keys.inter, true));
+  return block;
+}
+
+std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context) {
+  const Keys keys(c);
+  return load_causal_lm(c, checkpoint, quant, context, [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
+    for (std::int32_t layer = 0; layer < c.layers; ++layer) {
+      const std::string at = fmt::format("model.layers.{}.", layer);
+      const AttentionOptions attention{.qkv_bias = keys.bias, .o_bias = keys.bias,
+                                       .window = keys.sliding[static_cast<std::size_t>(layer)] ? keys.window : 0, .sinks = true};
+      add_block(loader, blocks, at + "input_layernorm.weight", c.hidden, attention_block(c, loader, at + "self_attn.", attention));
+      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden, experts(c, keys, loader, at + "mlp."));
+    }
+  });
+}
+
+}  // namespace
+
+extern const Architecture gpt_oss_architecture;
+constexpr std::string_view kNames[] = {"GptOssForCausalLM"};
+const Architecture gpt_oss_architecture{kNames, load};
+
+}  // namespace conclave
