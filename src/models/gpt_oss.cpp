@@ -4,7 +4,7 @@
 
 #include "models/blocks.h"
 #include "models/causal_lm.h"
-#include "models/stacked_experts.h"
+#include "quant/stacked_experts.h"
 
 namespace conclave {
 namespace {
@@ -52,8 +52,10 @@ std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& l
   problem.activation.kind = moe::Activation::swiglu_oai;
   problem.activation.limit = keys.limit;
   problem.expert_bias = true;
+  // The blocks of MXFP4 are [E, out, in], plain weights [E, in, out].
+  const bool blocks = loader.source().find(at + "experts.gate_up_proj_blocks").has_value();
   loader.experts(block->parts().experts, at + "experts", problem, expert_modules(at, kGateUpDown),
-                 StackedExperts(loader.source(), at, GateUp::interleaved, c.hidden, keys.inter, true));
+                 StackedExperts(loader.source(), {.experts = keys.experts, .interleaved = true, .transposed = !blocks}));
   return block;
 }
 

@@ -4,7 +4,7 @@
 
 #include "models/blocks.h"
 #include "models/causal_lm.h"
-#include "models/stacked_experts.h"
+#include "quant/stacked_experts.h"
 
 namespace conclave {
 namespace {
@@ -45,6 +45,13 @@ struct Keys {
   }
 };
 
+// Stacked experts are [E, in, out] in transformers' layout and ModelOpt's, [E, out, in] in others': the extents tell, and where they
+// are equal it is transformers'. Checkpoints with one tensor per expert have no such tensor.
+bool transposed(const Keys& keys, const TensorSource& source, const std::string& at) {
+  const auto stacked = source.find(at + "experts.gate_up_proj");
+  return !stacked || stacked->shape.rank() != 3 || stacked->shape[1] != 2 * keys.inter || stacked->shape[2] == 2 * keys.inter;
+}
+
 std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
   auto block = std::make_unique<MoeLayer>();
   loader.plain_linear(block->parts().router, at + "router", keys.experts, c.hidden);
@@ -53,7 +60,7 @@ std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& l
   problem.routing.select_by_logit = true;
   problem.routing.weight_on_input = true;
   loader.experts(block->parts().experts, at + "experts", problem, expert_modules(at, kGateUpDown),
-                 StackedExperts(loader.source(), at, GateUp::halves, c.hidden, keys.inter, true));
+                 StackedExperts(loader.source(), {.experts = keys.experts, .transposed = transposed(keys, loader.source(), at)}));
   block->parts().shared = gated_mlp(loader, at + "shared_expert.", c.hidden, keys.inter);
   return block;
 }
