@@ -18,9 +18,9 @@
 namespace conclave {
 
 struct EngineOptions {
-  std::string model;                 // folder; empty: the model built into the library
+  std::string model{};               // folder; empty: the model built into the library
   bool skip_tokenizer_init = false;  // token ids in and out only; the folder needs no tokenizer
-  std::string chat_template;         // Jinja text used instead of the model's; empty: the model's
+  std::string chat_template{};       // Jinja text used instead of the model's; empty: the model's
   bool generation_config = true;     // take sampling defaults from generation_config.json
 
   int threads = 0;                   // that compute; 0: as many as this process may use
@@ -38,7 +38,7 @@ struct EngineOptions {
   std::int32_t max_logprobs = 20;           // most alternatives per token that a request may ask for; -1: any number
 
   // Called on the opening thread with bytes of weights prepared so far and of all; may be empty.
-  std::function<void(std::int64_t done, std::int64_t total)> progress;
+  std::function<void(std::int64_t done, std::int64_t total)> progress{};
 };
 
 class EngineCore;

@@ -13,29 +13,29 @@ namespace conclave {
 
 // How tokens are chosen and when to stop. A field left out takes the model's generation_config.json, then the value named here.
 struct SamplingParams {
-  std::optional<double> temperature;         // [0, 2]; below 1e-5: the most likely token, lowest id first. 1
-  std::optional<double> top_p;               // (0, 1]: the smallest set of tokens with so much probability. 1
-  std::optional<double> min_p;               // [0, 1]: at least so much of the most likely token's probability. 0
-  std::optional<std::int32_t> top_k;         // the so many most likely; 0 or -1: all. 0
-  std::optional<double> repetition_penalty;  // (0, 100]: divides positive and multiplies negative logits of seen tokens. 1
-  double presence_penalty = 0.0;             // [-2, 2]: taken off the logit of every generated token
-  double frequency_penalty = 0.0;            // [-2, 2]: the same, times how often it was generated
-  std::vector<std::pair<std::int32_t, double>> logit_bias;  // token id, [-100, 100]
+  std::optional<double> temperature{};         // [0, 2]; below 1e-5: the most likely token, lowest id first. 1
+  std::optional<double> top_p{};               // (0, 1]: the smallest set of tokens with so much probability. 1
+  std::optional<double> min_p{};               // [0, 1]: at least so much of the most likely token's probability. 0
+  std::optional<std::int32_t> top_k{};         // the so many most likely; 0 or -1: all. 0
+  std::optional<double> repetition_penalty{};  // (0, 100]: divides positive and multiplies negative logits of seen tokens. 1
+  double presence_penalty = 0.0;               // [-2, 2]: taken off the logit of every generated token
+  double frequency_penalty = 0.0;              // [-2, 2]: the same, times how often it was generated
+  std::vector<std::pair<std::int32_t, double>> logit_bias{};  // token id, [-100, 100]
 
   // The same seed, prompt and parameters give the same tokens, whatever else runs; without it every request has its own.
-  std::optional<std::int64_t> seed;
+  std::optional<std::int64_t> seed{};
 
-  std::optional<std::int32_t> max_tokens;  // 0: only the prompt is computed. What is left of max_model_len
-  std::int32_t min_tokens = 0;             // nothing ends the answer before
-  std::vector<std::string> stop;           // the answer ends before the first of these texts
+  std::optional<std::int32_t> max_tokens{};  // 0: only the prompt is computed. What is left of max_model_len
+  std::int32_t min_tokens = 0;               // nothing ends the answer before
+  std::vector<std::string> stop{};           // the answer ends before the first of these texts
   bool include_stop_str_in_output = false;
-  std::vector<std::int32_t> stop_token_ids;
+  std::vector<std::int32_t> stop_token_ids{};
   bool ignore_eos = false;  // goes on after the model's own end tokens, not after stop_token_ids
 
   // Natural logarithms of the model's own probabilities, before any of the fields above: of the chosen token and the so many
   // most likely (0: only the chosen one). Finite: never below kLogprobFloor.
-  std::optional<std::int32_t> logprobs;
-  std::optional<std::int32_t> prompt_logprobs;  // the same for the tokens of the prompt
+  std::optional<std::int32_t> logprobs{};
+  std::optional<std::int32_t> prompt_logprobs{};  // the same for the tokens of the prompt
 
   bool skip_special_tokens = true;  // in the text, not in the tokens
 };
@@ -49,8 +49,8 @@ struct ChatMessage {
 
 struct Request {
   // Text, token ids, or messages that the model's chat template turns into text.
-  std::variant<std::string, std::vector<std::int32_t>, std::vector<ChatMessage>> prompt;
-  SamplingParams sampling;
+  std::variant<std::string, std::vector<std::int32_t>, std::vector<ChatMessage>> prompt{};
+  SamplingParams sampling{};
   bool add_special_tokens = true;  // begin-of-text and the like around a text prompt, where the tokenizer has them
 };
 
@@ -62,16 +62,16 @@ struct TokenLogprob {
 // One token with its likeliest alternatives, most likely first, lowest id first among equals.
 struct TokenLogprobs {
   TokenLogprob token;
-  std::vector<TokenLogprob> top;
+  std::vector<TokenLogprob> top{};
 };
 
 // What one step added. The texts of all deltas joined are the answer, in whole UTF-8 characters: text that may begin a stop
 // string or a character is held until that is decided, so `text` may be empty and may belong to earlier tokens.
 struct Delta {
-  std::string text;
-  std::vector<std::int32_t> tokens;            // one; none in a delta that carries the prompt or the rest of the text
-  std::vector<TokenLogprobs> logprobs;         // beside `tokens`, when asked for
-  std::vector<TokenLogprobs> prompt_logprobs;  // of prompt tokens 1, 2, ... (nothing precedes token 0), in order of computing
+  std::string text{};
+  std::vector<std::int32_t> tokens{};            // one; none in a delta that carries prompt_logprobs
+  std::vector<TokenLogprobs> logprobs{};         // beside `tokens`, when asked for
+  std::vector<TokenLogprobs> prompt_logprobs{};  // of prompt tokens 1, 2, ... (nothing precedes token 0), in order of computing
 };
 
 enum class FinishReason : std::uint8_t {
@@ -98,10 +98,10 @@ struct Timings {
 // The end of a request; exactly one ends every stream.
 struct Done {
   FinishReason reason = FinishReason::stop;
-  std::variant<std::monostate, std::int32_t, std::string> stop_reason;  // the stop token (not the main end token) or string
-  Usage usage;
-  Timings timings;
-  std::optional<Error> error;
+  std::variant<std::monostate, std::int32_t, std::string> stop_reason{};  // the stop token (not the main end token) or string
+  Usage usage{};
+  Timings timings{};
+  std::optional<Error> error{};
 };
 
 }  // namespace conclave

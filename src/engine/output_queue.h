@@ -19,10 +19,10 @@ namespace conclave {
 struct OutputRecord {
   enum class Kind : std::uint32_t { token, prompt_logprob };
   Kind kind = Kind::token;
-  TokenLogprob token;
-  std::span<const TokenLogprob> top;
+  TokenLogprob token{};
+  std::span<const TokenLogprob> top{};
   bool with_logprob = false;  // token.logprob and top mean something
-  std::string_view text;
+  std::string_view text{};
 };
 
 class OutputQueue {

@@ -43,7 +43,7 @@ void OutputWriter::send(std::int32_t id, const TokenLogprob* logprob, std::span<
 }
 
 void OutputWriter::send_prompt_logprob(TokenLogprob token, std::span<const TokenLogprob> top) {
-  queue_->push({.kind = OutputRecord::Kind::prompt_logprob, .token = token, .top = top, .with_logprob = true, .text = {}});
+  queue_->push({.kind = OutputRecord::Kind::prompt_logprob, .token = token, .top = top, .with_logprob = true});
 }
 
 }  // namespace conclave

@@ -1,0 +1,105 @@
+#include "engine/limits.h"
+
+#include <gtest/gtest.h>
+
+namespace conclave {
+namespace {
+
+KvSpec tiny_spec() {  // the built-in model: 4 KB a token
+  KvSpec spec;
+  spec.layers = 8;
+  spec.kv_heads = 2;
+  spec.head_dim = 64;
+  return spec;
+}
+
+std::string refusal(const EngineOptions& o, std::int64_t memory = std::int64_t{8} << 30) {
+  try {
+    std::vector<std::string> notes;
+    kv_cache_dtype(o);
+    decide_cache_limits(o, decide_step_limits(o), tiny_spec(), 2048, memory, notes);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Errc::bad_input);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Limits, DefaultsGiveEverySequenceItsContext) {
+  const StepLimits step = decide_step_limits({});
+  EXPECT_EQ(step.max_num_seqs, 32);
+  EXPECT_EQ(step.max_num_batched_tokens, 512);
+  EXPECT_EQ(step.max_logits_rows, 64);
+  std::vector<std::string> notes;
+  const CacheLimits cache = decide_cache_limits({}, step, tiny_spec(), 2048, std::int64_t{8} << 30, notes);
+  EXPECT_EQ(cache.max_model_len, 2048);
+  EXPECT_EQ(cache.pages, 32 * 2048 / 16);
+  EXPECT_EQ(cache.spec.dtype, DType::bf16);
+  EXPECT_TRUE(notes.empty());
+}
+
+TEST(Limits, AQuarterOfTheMemoryLowersPagesThenTheContext) {
+  std::vector<std::string> notes;
+  CacheLimits cache = decide_cache_limits({}, decide_step_limits({}), tiny_spec(), 2048, 64 << 20, notes);
+  EXPECT_EQ(cache.pages, (16 << 20) / (16 * 4096));
+  EXPECT_EQ(cache.max_model_len, 2048);
+  EXPECT_TRUE(notes.empty());
+  cache = decide_cache_limits({}, decide_step_limits({}), tiny_spec(), 2048, 16 << 20, notes);
+  EXPECT_EQ(cache.max_model_len, 1024);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("1024 instead of the model's 2048"), std::string::npos) << notes[0];
+}
+
+TEST(Limits, WhatWasAskedForIsGivenOrRefused) {
+  EngineOptions o;
+  o.max_model_len = 2048;
+  EXPECT_NE(refusal(o, 16 << 20).find("holds 1024 tokens (4096 bytes each), fewer than max_model_len (2048)"), std::string::npos);
+  o.max_model_len = 4096;
+  EXPECT_NE(refusal(o).find("this model's context has 2048 tokens"), std::string::npos);
+  o.max_model_len = 0;
+  o.kv_cache_tokens = 100;
+  std::vector<std::string> notes;
+  const CacheLimits cache = decide_cache_limits(o, decide_step_limits(o), tiny_spec(), 2048, 1 << 30, notes);
+  EXPECT_EQ(cache.pages, 7);
+  EXPECT_EQ(cache.max_model_len, 112);
+}
+
+TEST(Limits, AllProblemsOfOptionsAreToldAtOnce) {
+  EngineOptions o;
+  o.threads = -1;
+  o.max_num_seqs = 64;
+  o.max_num_batched_tokens = 16;
+  o.kv_cache_tokens = 10;
+  o.kv_cache_bytes = 10;
+  o.max_waiting = 0;
+  o.max_logprobs = -2;
+  const std::string words = refusal(o);
+  for (const char* part : {"threads must not", "max_num_batched_tokens (16) must be at least max_num_seqs (64)", "give one",
+                           "max_waiting", "max_logprobs"}) {
+    EXPECT_NE(words.find(part), std::string::npos) << part << "\nin:\n" << words;
+  }
+}
+
+TEST(Limits, FewRowsMeanFewSequences) {
+  EngineOptions o;
+  o.max_num_batched_tokens = 8;
+  EXPECT_EQ(decide_step_limits(o).max_num_seqs, 8);
+  EngineOptions many;
+  many.max_num_seqs = 1000;
+  EXPECT_EQ(decide_step_limits(many).max_num_batched_tokens, 1000);
+}
+
+TEST(Limits, KvCacheTypesByTheirNames) {
+  EngineOptions o;
+  o.reference = true;
+  EXPECT_EQ(kv_cache_dtype(o), DType::f32);
+  o.kv_cache_dtype = "bfloat16";
+  EXPECT_EQ(kv_cache_dtype(o), DType::bf16);
+  o.kv_cache_dtype = "fp8";
+  EXPECT_EQ(kv_cache_dtype(o), DType::f8e4m3);
+  o.kv_cache_dtype = "bf61";
+  EXPECT_NE(refusal(o).find("did you mean 'bf16'"), std::string::npos) << refusal(o);
+}
+
+}  // namespace
+}  // namespace conclave
