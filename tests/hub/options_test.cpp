@@ -1,0 +1,67 @@
+#include "hub/options.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "tests/io/refusal.h"
+#include "tests/io/temporary_folder.h"
+
+namespace conclave {
+namespace {
+
+// Only the named variables of those that matter are set while it lives; the process ends with the tests, nothing is put back.
+void set_only(const std::vector<std::pair<const char*, std::string>>& set) {
+  for (const char* name :
+       {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME", "HF_ENDPOINT", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN",
+        "HF_TOKEN_PATH", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_IMPLICIT_TOKEN"})
+    ::unsetenv(name);
+  for (const auto& [name, value] : set) ::setenv(name, value.c_str(), 1);
+}
+
+TEST(HubOptions, CacheFolder) {
+  set_only({{"HOME", "/home/me"}});
+  EXPECT_EQ(hub_options_from_environment().cache, "/home/me/.cache/huggingface/hub");
+  set_only({{"XDG_CACHE_HOME", "/caches"}});
+  EXPECT_EQ(hub_options_from_environment().cache, "/caches/huggingface/hub");
+  set_only({{"XDG_CACHE_HOME", "/caches"}, {"HF_HOME", "~/hf"}});
+  EXPECT_EQ(hub_options_from_environment().cache, "/home/me/hf/hub");
+  set_only({{"HF_HOME", "/hf"}, {"HF_HUB_CACHE", "/big"}});
+  EXPECT_EQ(hub_options_from_environment().cache, "/big");
+}
+
+TEST(HubOptions, EndpointAndOffline) {
+  set_only({});
+  EXPECT_EQ(hub_options_from_environment().endpoint, "https://huggingface.co");
+  EXPECT_FALSE(hub_options_from_environment().offline);
+  set_only({{"HF_ENDPOINT", "https://mirror.example/"}, {"HF_HUB_OFFLINE", "1"}});
+  EXPECT_EQ(hub_options_from_environment().endpoint, "https://mirror.example");
+  EXPECT_TRUE(hub_options_from_environment().offline);
+  set_only({{"HF_ENDPOINT", "mirror.example"}, {"HF_HUB_OFFLINE", "0"}});
+  EXPECT_NE(refusal(Errc::bad_input, [] { hub_options_from_environment(); }).find("'mirror.example'"), std::string::npos);
+}
+
+TEST(HubOptions, Token) {
+  const TemporaryFolder folder;
+  folder.write("token", "  from-file\n");
+  const auto other = folder.write("other", "from-other").string();
+  set_only({{"HF_HOME", folder.path().string()}});
+  EXPECT_EQ(hub_options_from_environment().token, "from-file");
+  set_only({{"HF_HOME", folder.path().string()}, {"HF_TOKEN_PATH", other}});
+  EXPECT_EQ(hub_options_from_environment().token, "from-other");
+  set_only({{"HF_HOME", folder.path().string()}, {"HF_TOKEN", "from-variable"}});
+  EXPECT_EQ(hub_options_from_environment().token, "from-variable");
+  set_only({{"HF_HOME", folder.path().string()}, {"HF_TOKEN", "x"}, {"HF_HUB_DISABLE_IMPLICIT_TOKEN", "1"}});
+  EXPECT_EQ(hub_options_from_environment().token, "");
+  set_only({{"HF_HOME", (folder.path() / "nothing").string()}});
+  EXPECT_EQ(hub_options_from_environment().token, "");
+}
+
+TEST(HubOptions, ATokenIsOneWordAndIsNotShown) {
+  set_only({{"HF_TOKEN", "secret\r\nX-Evil: 1"}});
+  const std::string words = refusal(Errc::bad_input, [] { hub_options_from_environment(); });
+  EXPECT_NE(words.find("HF_TOKEN"), std::string::npos) << words;
+  EXPECT_EQ(words.find("secret"), std::string::npos) << words;
+}
+
+}  // namespace
+}  // namespace conclave
