@@ -30,7 +30,7 @@ int doctor() {
   fmt::print("expert backends:\n");
   for (const moe::MoeBackend* backend : moe::builtin_backends()) fmt::print("  {}\n", backend->name());
   fmt::print("architectures:\n");
-  for (const Architecture* a : all_architectures()) fmt::print("  {}\n", a->name);
+  for (const Architecture* a : all_architectures()) fmt::print("  {}\n", fmt::join(a->names, ", "));
   return kSuccess;
 }
 

@@ -21,13 +21,7 @@ class CausalLm final : public Model {
       loader.linear(parts.head, names.head, config_.vocab, config_.hidden);
     loader.ignore_suffix(".rotary_emb.inv_freq", "computed from config.json");
     report_ = loader.build();
-    kv_.layers = loader.kv_layers();
-    kv_.kv_heads = config_.kv_heads;
-    kv_.head_dim = config_.head_dim;
-    for (const KvScales& scales : loader.kv_scales()) {
-      kv_.k_scales.push_back(scales.k);
-      kv_.v_scales.push_back(scales.v);
-    }
+    kv_ = loader.kv_spec();
   }
 
   const ModelConfig& config() const noexcept override { return config_; }

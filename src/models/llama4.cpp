@@ -46,10 +46,9 @@ struct Keys {
 };
 
 // Stacked experts are [E, in, out] in transformers' layout and ModelOpt's, [E, out, in] in others': the extents tell, and where they
-// are equal it is transformers'. Checkpoints with one tensor per expert have no such tensor.
-bool transposed(const Keys& keys, const TensorSource& source, const std::string& at) {
-  const auto stacked = source.find(at + "experts.gate_up_proj");
-  return !stacked || stacked->shape.rank() != 3 || stacked->shape[1] != 2 * keys.inter || stacked->shape[2] == 2 * keys.inter;
+// are equal it is transformers'.
+bool transposed(const Keys& keys, const ConstTensorView& gate_up) {
+  return gate_up.shape.rank() != 3 || gate_up.shape[1] != 2 * keys.inter || gate_up.shape[2] == 2 * keys.inter;
 }
 
 std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
@@ -59,8 +58,13 @@ std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& l
   problem.routing.score = moe::Score::sigmoid;
   problem.routing.select_by_logit = true;
   problem.routing.weight_on_input = true;
-  loader.experts(block->parts().experts, at + "experts", problem, expert_modules(at, kGateUpDown),
-                 StackedExperts(loader.source(), {.experts = keys.experts, .transposed = transposed(keys, loader.source(), at)}));
+  const auto modules = expert_modules(at, kGateUpDown);
+  if (const auto stacked = loader.source().find(at + "experts.gate_up_proj")) {
+    loader.experts(block->parts().experts, at + "experts", problem, modules,
+                   StackedExperts(loader.source(), {.experts = keys.experts, .transposed = transposed(keys, *stacked)}));
+  } else {
+    loader.experts(block->parts().experts, at + "experts", problem, modules);
+  }
   block->parts().shared = gated_mlp(loader, at + "shared_expert.", c.hidden, keys.inter);
   return block;
 }

@@ -29,7 +29,9 @@ bool is_plain_float(DType t) { return t == DType::f32 || t == DType::bf16 || t =
 }  // namespace
 
 Loader::Loader(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context)
-    : config_(config), checkpoint_(checkpoint), quant_(quant), context_(context) {}
+    : config_(config), checkpoint_(checkpoint), quant_(quant), context_(context) {
+  kv_shape(config.kv_heads, config.head_dim, 0);
+}
 
 QuantMatrix Loader::bind(const TensorSource& source, const std::string& module, const QuantScheme& scheme, std::int64_t rows, std::int64_t cols) {
   return codec_for(scheme).bind(source, module, scheme, rows, cols, problems_);
@@ -69,6 +71,14 @@ void Loader::linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix& matrix,
                        throw e.with_context(where);
                      }
                    }});
+}
+
+void Loader::derived(const std::string& module, std::int64_t rows, std::int64_t cols, UseMatrix use) {
+  const QuantMatrix matrix = bind(checkpoint_, module, quant_.scheme_of(module).weights, rows, cols);
+  if (!matrix) return;
+  count("dense linears", matrix);
+  if (context_.plan_only) return;
+  jobs_.push_back({bytes_of(matrix), [this, matrix, use = std::move(use)] { use(matrix, context_.ops); }});
 }
 
 void Loader::parameter(Parameter& slot, const std::string& name, std::int64_t n) {
@@ -165,7 +175,23 @@ void Loader::decide_experts(const std::string& layer, const moe::MoeProblem& pro
 
 std::int32_t Loader::kv_layer(const std::string& attention_module) {
   kv_scales_.push_back(find_kv_scales(checkpoint_, attention_module, problems_));
-  return kv_layers() - 1;
+  return static_cast<std::int32_t>(kv_scales_.size()) - 1;
+}
+
+void Loader::kv_shape(std::int32_t kv_heads, std::int32_t head_dim, std::int32_t latent_values) {
+  kv_.kv_heads = kv_heads;
+  kv_.head_dim = head_dim;
+  kv_.latent_values = latent_values;
+}
+
+KvSpec Loader::kv_spec() const {
+  KvSpec spec = kv_;
+  spec.layers = static_cast<std::int32_t>(kv_scales_.size());
+  for (const KvScales& scales : kv_scales_) {
+    spec.k_scales.push_back(scales.k);
+    spec.v_scales.push_back(scales.v);
+  }
+  return spec;
 }
 
 void Loader::ignore_suffix(std::string suffix, std::string why) { ignored_.push_back({std::move(suffix), std::move(why), false}); }

@@ -27,6 +27,9 @@ class Loader {
   void linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias = Bias::none);
   // The same for what is never quantised, whatever an exclusion list forgot: routers and their like.
   void plain_linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias = Bias::none);
+  // A matrix that the architecture turns into something else: `use` is called by build() and may read it.
+  using UseMatrix = std::function<void(const QuantMatrix&, const Ops&)>;
+  void derived(const std::string& module, std::int64_t rows, std::int64_t cols, UseMatrix use);
   // A vector [n], kept as float32.
   void parameter(Parameter& slot, const std::string& name, std::int64_t n);
   void embedding(QuantMatrix& slot, const std::string& module, std::int64_t rows, std::int64_t cols);
@@ -45,8 +48,9 @@ class Loader {
 
   // The next layer of the KV cache, for one attention module; its published cache scales are read and shown.
   std::int32_t kv_layer(const std::string& attention_module);
-  std::int32_t kv_layers() const { return static_cast<std::int32_t>(kv_scales_.size()); }
-  std::span<const KvScales> kv_scales() const { return kv_scales_; }
+  // What the cache holds per token and layer, where it is not the configuration's heads (KvSpec says what the fields mean).
+  void kv_shape(std::int32_t kv_heads, std::int32_t head_dim, std::int32_t latent_values);
+  KvSpec kv_spec() const;
 
   // Tensors that the architecture knows and does not need: names ending in `suffix`, or beginning with `prefix`.
   void ignore_suffix(std::string suffix, std::string why);
@@ -85,6 +89,7 @@ class Loader {
   std::vector<moe::MoeProblem> seen_problems_;
   std::map<std::string, std::pair<int, std::int64_t>> counts_;  // "dense, bf16" -> matrices, bytes
   std::vector<KvScales> kv_scales_;
+  KvSpec kv_;
   ModelReport report_;
 };
 

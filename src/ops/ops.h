@@ -43,6 +43,8 @@ struct AttentionSpec {
   std::int32_t window = 0;       // a row sees the last `window` positions, itself included; 0: all
   std::int32_t chunk = 0;        // a row sees only positions of its own chunk of this many; 0: all
   std::span<const float> sinks;  // [heads] logits that take part in the softmax and carry no value; empty: none
+  int value_dim = 0;             // of a value and of the output's heads; 0: head_dim
+  int values() const { return value_dim > 0 ? value_dim : head_dim; }
 };
 
 // Element-wise activation of a dense MLP; formulas as moe/problem.h states them.
@@ -78,13 +80,18 @@ class Ops {
   // Turns x [T, heads, head_dim] in place by positions [T].
   virtual void rope(TensorView x, std::span<const std::int32_t> positions, const Rope&, Stream&) const noexcept = 0;
 
-  // Stores k, v [T, kv_heads, head_dim] of the batch's rows at their positions in the cache (rounding to its dtype).
+  // Stores k, v [T, kv_heads, head_dim] of the batch's rows at their positions in the cache (rounding to its dtype). v empty: the
+  // cache's values are part of its keys.
   virtual void write_kv(ConstTensorView k, ConstTensorView v, const Batch&, const PagedKv&, Stream&) const noexcept = 0;
 
-  // Causal attention of q [T, heads, head_dim] over the cache, which already holds the batch's own rows -> out, same shape.
+  // Causal attention of q [T, heads, head_dim] over the cache, which already holds the batch's own rows
+  // -> out [T, heads, value_dim].
   virtual void attention(ConstTensorView q, const PagedKv&, const Batch&, const AttentionSpec&, TensorView out, Workspace&,
                          Stream&) const noexcept = 0;
   virtual std::size_t attention_workspace_bytes(const AttentionSpec&, std::int64_t tokens, std::int64_t max_context) const = 0;
+
+  // out = x, same shapes [T, D], both possibly with rows apart.
+  virtual void copy_rows(ConstTensorView x, TensorView out, Stream&) const noexcept = 0;
 
   // Copies rows ids [R] of x [T, D] to out [R, D].
   virtual void gather_rows(ConstTensorView x, std::span<const std::int32_t> ids, TensorView out, Stream&) const noexcept = 0;

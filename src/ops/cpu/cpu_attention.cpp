@@ -17,12 +17,12 @@ constexpr std::int64_t kPairsPerThread = 2;
 
 std::int64_t group_of(const AttentionSpec& s) { return s.heads / s.kv_heads; }  // query heads that share a KV head
 
-// Floats of one reduced span: `group` maxima, `group` sums, `group` rows of head_dim.
-std::int64_t partial_floats(const AttentionSpec& s) { return round_up<std::int64_t>(group_of(s) * (s.head_dim + 2), 16); }
+// Floats of one reduced span: `group` maxima, `group` sums, `group` values.
+std::int64_t partial_floats(const AttentionSpec& s) { return round_up<std::int64_t>(group_of(s) * (s.values() + 2), 16); }
 
 // Floats of one worker: scores of a span, one decoded row, the running softmax of a group, one reduced span.
 std::int64_t worker_floats(const AttentionSpec& s) {
-  return round_up<std::int64_t>(group_of(s) * (kSpan + 2) + s.head_dim, 16) + partial_floats(s);
+  return round_up<std::int64_t>(group_of(s) * (kSpan + 2) + std::max(s.head_dim, s.values()), 16) + partial_floats(s);
 }
 
 // Of the longest row, given the longest context.
@@ -37,7 +37,7 @@ struct Partial {
   Partial(float* memory, const AttentionSpec& s) : max(memory), sum(max + group_of(s)), acc(sum + group_of(s)) {}
   float* max;  // [group]
   float* sum;  // [group]
-  float* acc;  // [group, head_dim]
+  float* acc;  // [group, value_dim]
 };
 
 struct WorkerMemory {
@@ -50,7 +50,7 @@ struct WorkerMemory {
   float* scores;   // [group, kSpan]
   float* max;      // [group], of the spans merged so far
   float* sum;      // [group]
-  float* decoded;  // [head_dim]
+  float* decoded;  // one key or value
   Partial partial;
 };
 
@@ -98,7 +98,7 @@ class Attention {
     }
     for (std::int64_t g = 0; g < group_; ++g) {
       float* const out = out_row(pair, g);
-      for (std::int64_t d = 0; d < spec_.head_dim; ++d) out[d] /= memory.sum[g];
+      for (std::int64_t d = 0; d < spec_.values(); ++d) out[d] /= memory.sum[g];
     }
   }
 
@@ -108,7 +108,7 @@ class Attention {
     for (std::int64_t p = 0; p < count; ++p) {
       const std::byte* const row = kv_row(kv_.k, kv_.page_tokens, pair.pages, begin + p, pair.kv_head);
       const bool narrow = kv_.k.dtype == DType::bf16;
-      const float* const key = narrow ? nullptr : as_floats(row, kv_.k.dtype, kv_.k_scale, memory.decoded);
+      const float* const key = narrow ? nullptr : as_floats(row, spec_.head_dim, kv_.k.dtype, kv_.k_scale, memory.decoded);
       for (std::int64_t g = 0; g < group_; ++g) {
         const float* const query = q + g * q_.stride[1];
         const float dot =
@@ -120,17 +120,17 @@ class Attention {
 
   // acc = sum of the values, each times what the softmax made of its score.
   void mix(const Pair& pair, std::int64_t begin, std::int64_t count, const WorkerMemory& memory, float* acc) const noexcept {
-    std::fill_n(acc, group_ * spec_.head_dim, 0.0f);
+    std::fill_n(acc, group_ * spec_.values(), 0.0f);
     for (std::int64_t p = 0; p < count; ++p) {
       const std::byte* const row = kv_row(kv_.v, kv_.page_tokens, pair.pages, begin + p, pair.kv_head);
       const bool narrow = kv_.v.dtype == DType::bf16;
-      const float* const value = narrow ? nullptr : as_floats(row, kv_.v.dtype, kv_.v_scale, memory.decoded);
+      const float* const value = narrow ? nullptr : as_floats(row, spec_.values(), kv_.v.dtype, kv_.v_scale, memory.decoded);
       for (std::int64_t g = 0; g < group_; ++g) {
         const float weight = memory.scores[g * kSpan + p];
         if (narrow) {
-          kernels_.axpy_bf16(acc + g * spec_.head_dim, weight, bits_of_bf16(row), spec_.head_dim);
+          kernels_.axpy_bf16(acc + g * spec_.values(), weight, bits_of_bf16(row), spec_.values());
         } else {
-          kernels_.axpy(acc + g * spec_.head_dim, weight, value, spec_.head_dim);
+          kernels_.axpy(acc + g * spec_.values(), weight, value, spec_.values());
         }
       }
     }
@@ -143,7 +143,7 @@ class Attention {
       memory.max[g] =
           sinks ? spec_.sinks[static_cast<std::size_t>(pair.kv_head * group_ + g)] : -std::numeric_limits<float>::infinity();
       memory.sum[g] = sinks ? 1.0f : 0.0f;
-      std::fill_n(out_row(pair, g), spec_.head_dim, 0.0f);
+      std::fill_n(out_row(pair, g), spec_.values(), 0.0f);
     }
   }
 
@@ -153,14 +153,14 @@ class Attention {
     const float kept = std::exp(memory.max[g] - together), added = std::exp(partial.max[g] - together);
     memory.max[g] = together;
     memory.sum[g] = memory.sum[g] * kept + partial.sum[g] * added;
-    const float* const acc = partial.acc + g * spec_.head_dim;
-    for (std::int64_t d = 0; d < spec_.head_dim; ++d) out[d] = out[d] * kept + acc[d] * added;
+    const float* const acc = partial.acc + g * spec_.values();
+    for (std::int64_t d = 0; d < spec_.values(); ++d) out[d] = out[d] * kept + acc[d] * added;
   }
 
   static const std::uint16_t* bits_of_bf16(const std::byte* row) { return reinterpret_cast<const std::uint16_t*>(row); }
-  const float* as_floats(const std::byte* row, DType dtype, float scale, float* decoded) const noexcept {
+  const float* as_floats(const std::byte* row, std::int64_t n, DType dtype, float scale, float* decoded) const noexcept {
     if (dtype == DType::f32) return reinterpret_cast<const float*>(row);
-    decode_fp8_row(row, spec_.head_dim, scale, decoded);
+    decode_fp8_row(row, n, scale, decoded);
     return decoded;
   }
   float* out_row(const Pair& pair, std::int64_t g) const noexcept {

@@ -125,7 +125,7 @@ class CpuOps final : public Ops {
                          kv_row(cache, kv.page_tokens, sequence.pages, position, head));
         };
         store(k, kv.k, kv.k_scale);
-        store(v, kv.v, kv.v_scale);
+        if (v) store(v, kv.v, kv.v_scale);
       });
     }
   }
@@ -136,6 +136,12 @@ class CpuOps final : public Ops {
   }
   std::size_t attention_workspace_bytes(const AttentionSpec& spec, std::int64_t tokens, std::int64_t max_context) const override {
     return cpu_attention_workspace_bytes(spec, tokens, max_context, caps_.threads);
+  }
+
+  void copy_rows(ConstTensorView x, TensorView out, Stream& stream) const noexcept override {
+    const auto bytes = static_cast<std::size_t>(x.shape[1]) * sizeof(float);
+    for_rows(stream, x.shape[0], x.shape[1],
+             [&](std::int64_t t) noexcept { std::memcpy(out.row<float>(t), x.row<float>(t), bytes); });
   }
 
   void gather_rows(ConstTensorView x, std::span<const std::int32_t> ids, TensorView out, Stream& stream) const noexcept override {

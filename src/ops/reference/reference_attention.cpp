@@ -61,20 +61,20 @@ void attend(const float* q, const Element& keys, const Element& values, const Se
     largest = std::fmax(largest, weights[p]);
   }
   double sum = spec.sinks.empty() ? 0.0 : std::exp(sink - largest);
-  for (std::int64_t d = 0; d < spec.head_dim; ++d) mixed[d] = 0;
+  for (std::int64_t d = 0; d < spec.values(); ++d) mixed[d] = 0;
   for (std::int64_t p = 0; p <= position; ++p) {
     if (!sees(spec, position, p)) continue;
     const double weight = std::exp(weights[p] - largest);
     sum += weight;
-    for (std::int64_t d = 0; d < spec.head_dim; ++d) mixed[d] += weight * values.read(sequence, p, kv_head, d);
+    for (std::int64_t d = 0; d < spec.values(); ++d) mixed[d] += weight * values.read(sequence, p, kv_head, d);
   }
-  for (std::int64_t d = 0; d < spec.head_dim; ++d) out[d] = static_cast<float>(mixed[d] / sum);
+  for (std::int64_t d = 0; d < spec.values(); ++d) out[d] = static_cast<float>(mixed[d] / sum);
 }
 
 }  // namespace
 
 std::size_t reference_attention_workspace_bytes(const AttentionSpec& spec, std::int64_t max_context) {
-  return Workspace::padded(static_cast<std::size_t>(usable_threads() * (max_context + spec.head_dim)) * sizeof(double));
+  return Workspace::padded(static_cast<std::size_t>(usable_threads() * (max_context + spec.values())) * sizeof(double));
 }
 
 void reference_attention(ConstTensorView q, const PagedKv& kv, const Batch& batch, const AttentionSpec& spec, TensorView out,
@@ -82,7 +82,7 @@ void reference_attention(ConstTensorView q, const PagedKv& kv, const Batch& batc
   const Element keys{kv.k, kv.page_tokens, kv.k_scale}, values{kv.v, kv.page_tokens, kv.v_scale};
   for (const SequenceRows& sequence : batch.sequences) {
     const Workspace::Scope scope(workspace);
-    const std::int64_t per_worker = sequence.context + spec.head_dim;
+    const std::int64_t per_worker = sequence.context + spec.values();
     auto* const memory = workspace.take<double>(pool.size() * per_worker);
     pool.for_each(std::int64_t{sequence.rows} * spec.heads, [&](std::int64_t task, int worker) noexcept {
       const std::int64_t i = task / spec.heads, head = task % spec.heads, row = sequence.first_row + i;
@@ -101,7 +101,7 @@ void reference_write_kv(ConstTensorView k, ConstTensorView v, const Batch& batch
         for (std::int64_t d = 0; d < k.shape[2]; ++d) {
           const std::int64_t row = sequence.first_row + i, position = position_of(sequence, i);
           keys.write(sequence, position, head, d, k.row<float>(row)[head * k.stride[1] + d]);
-          values.write(sequence, position, head, d, v.row<float>(row)[head * v.stride[1] + d]);
+          if (v) values.write(sequence, position, head, d, v.row<float>(row)[head * v.stride[1] + d]);
         }
       }
     }

@@ -111,6 +111,11 @@ class ReferenceOps final : public Ops {
     return reference_attention_workspace_bytes(spec, max_context);
   }
 
+  void copy_rows(ConstTensorView x, TensorView out, Stream&) const noexcept override {
+    for (std::int64_t t = 0; t < x.shape[0]; ++t)
+      for (std::int64_t i = 0; i < x.shape[1]; ++i) out.row<float>(t)[i] = x.row<float>(t)[i];
+  }
+
   void gather_rows(ConstTensorView x, std::span<const std::int32_t> ids, TensorView out, Stream&) const noexcept override {
     for (std::size_t r = 0; r < ids.size(); ++r)
       for (std::int64_t i = 0; i < x.shape[1]; ++i) out.row<float>(static_cast<std::int64_t>(r))[i] = x.row<float>(ids[r])[i];
