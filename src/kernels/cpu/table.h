@@ -59,6 +59,7 @@ struct KernelTable {
   void (*to_bf16)(const float* x, uint16_t* out, int64_t n) noexcept;           // nearest, ties to even
   void (*rms_norm)(const float* x, const float* weight /* or null */, float eps, float* out, int64_t n) noexcept;
   void (*silu_mul)(const float* gate, const float* up, float* out, int64_t n) noexcept;  // out may be up or gate
-  // x becomes exp(x - max) and its sum is returned, *max the largest; n >= 1.
+  // x becomes exp(x - max) and its sum is returned, *max the largest; n >= 1. What equals max becomes 1, be it infinite (all -inf:
+  // all 1), so the sum is at least 1 unless a NaN makes it NaN. Results below 2^-126 may become 0.
   float (*exp_sum)(float* x, int64_t n, float* max) noexcept;
 };
