@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "models/config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

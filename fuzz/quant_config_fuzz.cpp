@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "quant/config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

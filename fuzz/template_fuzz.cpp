@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "text/chat_template.h"
 #include "text/utf8.h"
 

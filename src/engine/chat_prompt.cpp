@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "io/json.h"
+
 namespace conclave {
 namespace {
 
@@ -21,12 +23,12 @@ const std::string* token_text(const OrderedJson& value) {
   return content != value.end() ? content->get_ptr<const std::string*>() : nullptr;
 }
 
-OrderedJson special_tokens(const OrderedJson& config) {
-  OrderedJson out = OrderedJson::object();
+std::vector<std::pair<std::string, std::string>> special_tokens(const OrderedJson& config) {
+  std::vector<std::pair<std::string, std::string>> out;
   for (const char* name : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
-    if (const auto found = config.find(name); found != config.end()) {
-      if (const std::string* text = token_text(*found)) out[name] = *text;
-    }
+    const auto found = config.find(name);
+    if (found == config.end()) continue;
+    if (const std::string* text = token_text(*found)) out.emplace_back(name, *text);
   }
   return out;
 }
@@ -65,7 +67,7 @@ std::string ChatPrompt::render(std::span<const ChatMessage> messages) const {
   for (const ChatMessage& m : messages) list.push_back({{"role", m.role}, {"content", m.content}});
   OrderedJson given = OrderedJson::object();
   given["messages"] = std::move(list);
-  return render_with(std::move(given));
+  return render_with(given);
 }
 
 std::string ChatPrompt::render_json(std::string_view json) const {
@@ -78,14 +80,15 @@ std::string ChatPrompt::render_json(std::string_view json) const {
   if (!given.is_object() || !given.contains("messages") || !given.at("messages").is_array()) {
     throw Error(Errc::bad_input, "conversation: expected an object with a list \"messages\"");
   }
-  return render_with(std::move(given));
+  return render_with(given);
 }
 
-std::string ChatPrompt::render_with(OrderedJson given) const {
-  OrderedJson all = variables_;
+std::string ChatPrompt::render_with(const OrderedJson& given) const {
+  OrderedJson all = OrderedJson::object();
+  for (const auto& [name, text] : special_tokens_) all[name] = text;
   for (const char* name : {"tools", "documents"}) all[name] = nullptr;  // as transformers passes them when absent
   all["add_generation_prompt"] = true;
-  for (auto& [name, value] : given.items()) all[name] = std::move(value);
+  for (const auto& [name, value] : given.items()) all[name] = value;
   return template_.render(all);
 }
 

@@ -5,10 +5,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "conclave/request.h"
 #include "io/file_set.h"
-#include "io/json.h"
+#include "io/json_fwd.h"
 #include "text/chat_template.h"
 
 namespace conclave {
@@ -24,11 +26,12 @@ class ChatPrompt {
   std::string render_json(std::string_view json) const;  // an object; see Engine::render_chat_json
 
  private:
-  ChatPrompt(ChatTemplate parsed, OrderedJson variables) : template_(std::move(parsed)), variables_(std::move(variables)) {}
-  std::string render_with(OrderedJson given) const;
+  using SpecialTokens = std::vector<std::pair<std::string, std::string>>;  // "eos_token" -> its text
+  ChatPrompt(ChatTemplate parsed, SpecialTokens tokens) : template_(std::move(parsed)), special_tokens_(std::move(tokens)) {}
+  std::string render_with(const OrderedJson& given) const;
 
   ChatTemplate template_;
-  OrderedJson variables_;  // bos_token, eos_token, ...
+  SpecialTokens special_tokens_;
 };
 
 }  // namespace conclave

@@ -7,12 +7,13 @@
 
 #include "engine/describe.h"
 #include "engine/output_queue.h"
+#include "io/json.h"
 
 namespace conclave {
 namespace {
 
 SamplingDefaults defaults_of(const LoadedModel& loaded, bool use_generation_config, std::vector<std::string>& notes) {
-  return sampling_defaults(use_generation_config ? loaded.model->config().generation : Json::object(), notes);
+  return sampling_defaults(use_generation_config ? *loaded.model->config().generation : Json::object(), notes);
 }
 
 CacheLimits cache_limits_of(const LoadedModel& loaded, const EngineOptions& options, const StepLimits& step,

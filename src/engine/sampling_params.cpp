@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include "io/json.h"
 #include "text/utf8.h"
 
 namespace conclave {

@@ -9,7 +9,7 @@
 #include "base/problems.h"
 #include "conclave/model_info.h"
 #include "conclave/request.h"
-#include "io/json.h"
+#include "io/json_fwd.h"
 
 namespace conclave {
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "io/json_fwd.h"
+
 namespace conclave {
 
 using Json = nlohmann::json;                 // objects sorted by key

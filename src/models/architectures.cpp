@@ -5,6 +5,7 @@
 #include "conclave/error.h"
 #include "models/model.h"
 // Generated from models.def: declares and lists the architectures.
+#include "io/json.h"
 #include "models/architectures.inc"
 
 namespace conclave {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "conclave/error.h"
+#include "io/json.h"
 
 namespace conclave {
 namespace {
@@ -123,11 +124,15 @@ std::vector<std::int64_t> ConfigReader::integers(Keys keys, std::int64_t low, st
   return out;
 }
 
-void ConfigReader::only(std::string_view key, std::initializer_list<Json> allowed) {
+void ConfigReader::only(std::string_view key, std::initializer_list<Scalar> allowed) {
   const Json* value = find({key});
-  if (value == nullptr || std::find(allowed.begin(), allowed.end(), *value) != allowed.end()) return;
+  if (value == nullptr) return;
   std::string list;
-  for (const Json& a : allowed) list += (list.empty() ? "" : ", ") + shown(a);
+  for (const Scalar& scalar : allowed) {
+    const Json candidate = std::visit([](const auto& v) { return Json(v); }, scalar);
+    if (*value == candidate) return;
+    list += (list.empty() ? "" : ", ") + shown(candidate);
+  }
   problem(fmt::format("{}: {} is not supported (supported: {})", key, shown(*value), list));
 }
 
@@ -140,12 +145,12 @@ ModelConfig parse_model_config(const Json& config, const Json* generation_config
   if (!config.is_object()) throw Error(Errc::corrupt, "config.json: expected an object, found " + shown(config));
   const auto nested = config.find("text_config");
   ModelConfig out;
-  out.json = nested != config.end() && nested->is_object() ? *nested : config;
-  out.generation = generation_config != nullptr && generation_config->is_object() ? *generation_config : Json::object();
+  out.json = std::make_shared<const Json>(nested != config.end() && nested->is_object() ? *nested : config);
+  out.generation = std::make_shared<const Json>(generation_config != nullptr && generation_config->is_object() ? *generation_config : Json::object());
 
   constexpr std::int64_t kMost = 1 << 24;  // far above every published size, far below overflow of products
   ConfigReader outer(config);
-  ConfigReader reader(out.json);
+  ConfigReader reader(*out.json);
   if (const Json* names = outer.find({"architectures"}); names != nullptr && names->is_array() && !names->empty() && names->front().is_string())
     out.architecture = names->front().get<std::string>();
   else
@@ -164,14 +169,14 @@ ModelConfig parse_model_config(const Json& config, const Json* generation_config
     reader.problem(fmt::format("num_attention_heads {} is not a multiple of num_key_value_heads {}", out.heads, out.kv_heads));
 
   const Json none = Json::object();
-  const Json* rope = rope_object(out.json);
+  const Json* rope = rope_object(*out.json);
   ConfigReader rope_reader(rope != nullptr ? *rope : none);
   out.rope = parse_rope(reader, rope_reader, out.max_positions);
   const auto turned = std::lround(out.head_dim * rope_partial(reader, rope_reader));
   out.rotary_dim = static_cast<std::int32_t>(reader.integer({"rotary_dim"}, 0, out.head_dim, turned));
   if (out.rotary_dim % 2 != 0) reader.problem(fmt::format("{} turned dimensions of a head: expected an even number", out.rotary_dim));
 
-  ConfigReader generation(out.generation, "generation_config.json");
+  ConfigReader generation(*out.generation, "generation_config.json");
   append_ids(out.eos_ids, reader.integers({"eos_token_id"}, 0, out.vocab - 1));
   append_ids(out.eos_ids, generation.integers({"eos_token_id"}, 0, out.vocab - 1));
   if (const auto bos = reader.integers({"bos_token_id"}, 0, out.vocab - 1); !bos.empty())

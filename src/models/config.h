@@ -3,12 +3,14 @@
 // text_config.
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "io/json.h"
+#include "io/json_fwd.h"
 #include "nn/rope.h"
 
 namespace conclave {
@@ -26,8 +28,8 @@ struct ModelConfig {
   std::int32_t rotary_dim = 0;  // how many of head_dim are turned
   std::vector<std::int32_t> eos_ids;  // union of config.json's and generation_config.json's
   std::optional<std::int32_t> bos_id;
-  Json json;                          // the text model's object
-  Json generation;                    // generation_config.json, or an empty object
+  std::shared_ptr<const Json> json;        // the text model's object
+  std::shared_ptr<const Json> generation;  // generation_config.json, or an empty object
 };
 
 // Reads the common keys and checks their ranges; `config` is the whole config.json. Throws Error{unsupported | corrupt} with
@@ -48,7 +50,8 @@ class ConfigReader {
   std::vector<std::int64_t> integers(Keys, std::int64_t low, std::int64_t high);  // absent: empty; a single integer: one
 
   // The key must be absent, null or one of `allowed`: a value that we do not implement is refused by key and value.
-  void only(std::string_view key, std::initializer_list<Json> allowed);
+  using Scalar = std::variant<std::string_view, bool, std::int64_t>;
+  void only(std::string_view key, std::initializer_list<Scalar> allowed);
   const Json* find(Keys) const;
   void problem(std::string words) { problems_.push_back(std::move(words)); }
   const std::vector<std::string>& problems() const { return problems_; }

@@ -2,6 +2,7 @@
 // with gate and up interleaved, and the clamped swiglu of OpenAI. Keys: transformers' GptOssConfig.
 #include <fmt/format.h>
 
+#include "io/json.h"
 #include "models/blocks.h"
 #include "models/causal_lm.h"
 #include "quant/stacked_experts.h"
@@ -10,7 +11,7 @@ namespace conclave {
 namespace {
 
 struct Keys {
-  explicit Keys(const ModelConfig& c) : Keys(c, ConfigReader(c.json)) {}
+  explicit Keys(const ModelConfig& c) : Keys(c, ConfigReader(*c.json)) {}
   Keys(const ModelConfig& c, ConfigReader reader)
       : experts(reader.integer({"num_local_experts"}, 1, 4096)),
         top_k(reader.integer({"num_experts_per_tok", "experts_per_token"}, 1, experts, 4)),

@@ -8,7 +8,7 @@ namespace conclave {
 namespace {
 
 std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context) {
-  ConfigReader reader(c.json);
+  ConfigReader reader(*c.json);
   const std::int64_t inter = reader.integer({"intermediate_size"}, 1, 1 << 24);
   reader.only("hidden_act", {"silu"});
   reader.only("attention_bias", {false});

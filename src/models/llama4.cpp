@@ -10,7 +10,7 @@ namespace conclave {
 namespace {
 
 struct Keys {
-  explicit Keys(const ModelConfig& c) : Keys(c, ConfigReader(c.json)) {}
+  explicit Keys(const ModelConfig& c) : Keys(c, ConfigReader(*c.json)) {}
   Keys(const ModelConfig& c, ConfigReader reader)
       : experts(reader.integer({"num_local_experts"}, 1, 4096)),
         inter(reader.integer({"intermediate_size"}, 1, 1 << 24)),
@@ -22,7 +22,7 @@ struct Keys {
         qk_norm(reader.boolean({"use_qk_norm"}, true)) {
     reader.only("hidden_act", {"silu"});
     reader.only("attention_bias", {false});
-    reader.only("num_experts_per_tok", {1});
+    reader.only("num_experts_per_tok", {std::int64_t{1}});
     if (reader.boolean({"attn_temperature_tuning"}, true)) {
       temperature.scale = static_cast<float>(reader.number({"attn_scale"}, 0.0, 100.0, 0.1));
       temperature.floor_scale = static_cast<float>(reader.number({"floor_scale"}, 1.0, 1e9, 8192.0));

@@ -112,7 +112,7 @@ void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& l
   std::int64_t bytes = 0;
   for (const moe::Expert& e : weights->experts) bytes += bytes_of(e.gate) + bytes_of(e.up) + bytes_of(e.down);
   jobs_.push_back({bytes, [this, &slot, layer, problem, weights] {
-                     if (context_.plan_only) return decide_experts(layer, problem);
+                     if (context_.plan_only) return plan_experts(layer, problem);
                      build_experts(slot, layer, problem, *weights);
                    }});
 }
@@ -147,30 +147,40 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
 
 void Loader::build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem& problem,
                            const moe::ExpertWeights& weights) {
-  const bool seen = std::find(seen_problems_.begin(), seen_problems_.end(), problem) != seen_problems_.end();
+  const std::string* before = decided_before(problem);
   moe::BuiltMoe built;
   try {
-    built = moe::build_moe_kernel(problem, weights, context_.device, context_.moe_backend, context_.verify && !seen);
+    built = moe::build_moe_kernel(problem, weights, context_.device, before != nullptr ? *before : context_.moe_backend,
+                                  context_.verify && before == nullptr);
   } catch (const Error& e) {
     throw e.with_context(layer);
   }
   slot = std::move(built.kernel);
-  if (seen) return;
-  seen_problems_.push_back(problem);
+  if (before != nullptr) return;
   std::string reasons = built.selection.explain();
   if (built.verification) reasons += built.verification->words + "\n";
-  report_.lines.push_back({layer + " and alike: " + to_string(problem), slot->describe(), std::move(reasons)});
+  decide(layer, problem, *built.selection.chosen, slot->describe(), std::move(reasons));
 }
 
 // What build_experts() would choose, for a plan.
-void Loader::decide_experts(const std::string& layer, const moe::MoeProblem& problem) {
-  if (std::find(seen_problems_.begin(), seen_problems_.end(), problem) != seen_problems_.end()) return;
-  seen_problems_.push_back(problem);
+void Loader::plan_experts(const std::string& layer, const moe::MoeProblem& problem) {
+  if (decided_before(problem) != nullptr) return;
   const moe::Selection selection =
       moe::select_backend(problem, context_.device.caps(), moe::builtin_backends(), context_.moe_backend);
   if (selection.chosen == nullptr)
     throw Error(Errc::unsupported, fmt::format("{}: no backend can run {}\n{}", layer, to_string(problem), selection.explain()));
-  report_.lines.push_back({layer + " and alike: " + to_string(problem), std::string(selection.chosen->name()), selection.explain()});
+  decide(layer, problem, *selection.chosen, std::string(selection.chosen->name()), selection.explain());
+}
+
+const std::string* Loader::decided_before(const moe::MoeProblem& problem) const {
+  const auto it = std::find_if(decided_.begin(), decided_.end(), [&](const auto& d) { return d.first == problem; });
+  return it == decided_.end() ? nullptr : &it->second;
+}
+
+void Loader::decide(const std::string& layer, const moe::MoeProblem& problem, const moe::MoeBackend& backend, std::string what,
+                    std::string reasons) {
+  decided_.emplace_back(problem, backend.name());
+  report_.lines.push_back({layer + " and alike: " + to_string(problem), std::move(what), std::move(reasons)});
 }
 
 std::int32_t Loader::kv_layer(const std::string& attention_module) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/model.h"
@@ -70,7 +71,9 @@ class Loader {
   void bind_experts(moe::ExpertWeights&, moe::MoeProblem&, const std::string& layer, const ExpertModule&, const TensorSource&);
   void build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem&, const moe::ExpertWeights&);
   void check_all_used();
-  void decide_experts(const std::string& layer, const moe::MoeProblem&);
+  void plan_experts(const std::string& layer, const moe::MoeProblem&);
+  const std::string* decided_before(const moe::MoeProblem&) const;
+  void decide(const std::string& layer, const moe::MoeProblem&, const moe::MoeBackend&, std::string what, std::string reasons);
   void count(const std::string& kind, const QuantMatrix&);
   void report_counts();
 
@@ -86,7 +89,8 @@ class Loader {
   std::vector<std::string> problems_;
   std::vector<Job> jobs_;
   std::vector<Ignored> ignored_;
-  std::vector<moe::MoeProblem> seen_problems_;
+  // Distinct problems so far, each with the backend that its first layer took: later layers take the same.
+  std::vector<std::pair<moe::MoeProblem, std::string>> decided_;
   std::map<std::string, std::pair<int, std::int64_t>> counts_;  // "dense, bf16" -> matrices, bytes
   std::vector<KvScales> kv_scales_;
   KvSpec kv_;

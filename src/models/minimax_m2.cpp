@@ -9,7 +9,7 @@ namespace conclave {
 namespace {
 
 struct Keys {
-  explicit Keys(const ModelConfig& c) : Keys(c, ConfigReader(c.json)) {}
+  explicit Keys(const ModelConfig& c) : Keys(c, ConfigReader(*c.json)) {}
   Keys(const ModelConfig& c, ConfigReader reader)
       : experts(reader.integer({"num_local_experts"}, 1, 4096)),
         top_k(reader.integer({"num_experts_per_tok"}, 1, experts, 8)),
@@ -19,7 +19,7 @@ struct Keys {
     reader.only("scoring_func", {"sigmoid"});
     reader.only("use_routing_bias", {true});
     reader.only("qk_norm_type", {"per_layer"});
-    reader.only("shared_intermediate_size", {0});
+    reader.only("shared_intermediate_size", {std::int64_t{0}});
     for (std::int64_t type : reader.integers({"attn_type_list"}, 0, 16))
       if (type != 1) reader.problem(fmt::format("attn_type_list: {} is not supported (1: softmax attention)", type));
     if (c.rotary_dim > c.head_dim) reader.problem("rotary_dim is larger than head_dim");

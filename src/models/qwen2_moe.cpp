@@ -9,7 +9,7 @@ namespace conclave {
 namespace {
 
 struct Keys {
-  explicit Keys(const ModelConfig& c) : Keys(c, ConfigReader(c.json)) {}
+  explicit Keys(const ModelConfig& c) : Keys(c, ConfigReader(*c.json)) {}
   Keys(const ModelConfig& c, ConfigReader reader)
       : experts(reader.integer({"num_experts", "num_local_experts"}, 1, 4096)),
         top_k(reader.integer({"num_experts_per_tok"}, 1, experts, 4)),

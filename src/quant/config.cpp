@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "quant/config_readers.h"
 
 namespace conclave {

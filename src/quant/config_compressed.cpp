@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "io/json.h"
 #include "quant/config_readers.h"
 
 namespace conclave {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "io/json.h"
+
 namespace conclave {
 
 std::string short_json(const Json& value) {

@@ -1,6 +1,7 @@
 // The parts that announcements of several methods share.
 #include <fmt/format.h>
 
+#include "io/json.h"
 #include "quant/config_readers.h"
 
 namespace conclave {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "io/json.h"
 #include "quant/config_readers.h"
 
 namespace conclave {

@@ -1,6 +1,7 @@
 // The methods that transformers itself defines: block FP8 as DeepSeek, Qwen and MiniMax publish it, and gpt-oss' MXFP4.
 #include <fmt/format.h>
 
+#include "io/json.h"
 #include "quant/config_readers.h"
 
 namespace conclave {

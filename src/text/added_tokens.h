@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/json.h"
+#include "io/json_fwd.h"
 #include "text/normalizer.h"
 #include "text/vocabulary.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "text/json_fields.h"
 #include "text/utf8.h"
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "text/jinja/interpreter.h"
 #include "text/jinja/parser.h"
 #include "text/utf8.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "io/json.h"
+#include "io/json_fwd.h"
 #include "text/render_options.h"
 
 namespace conclave {

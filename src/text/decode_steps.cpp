@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "text/byte_alphabet.h"
 #include "text/byte_run.h"
 #include "text/json_fields.h"

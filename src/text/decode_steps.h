@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "io/json.h"
+#include "io/json_fwd.h"
 #include "text/token_decoder.h"
 
 namespace conclave {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "conclave/error.h"
+#include "io/json.h"
 
 namespace conclave {
 namespace {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "text/byte_alphabet.h"
 #include "text/characters.h"
 #include "text/json_fields.h"

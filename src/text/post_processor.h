@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "io/json.h"
+#include "io/json_fwd.h"
 #include "text/vocabulary.h"
 
 namespace conclave {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "text/byte_alphabet.h"
 #include "text/characters.h"
 #include "text/json_fields.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/json.h"
+#include "io/json_fwd.h"
 
 namespace conclave {
 

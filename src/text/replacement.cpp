@@ -1,6 +1,7 @@
 #include "text/replacement.h"
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "text/json_fields.h"
 #include "text/text_size.h"
 

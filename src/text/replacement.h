@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "io/json.h"
+#include "io/json_fwd.h"
 #include "text/regex.h"
 
 namespace conclave {

@@ -1,6 +1,7 @@
 #include "text/token_decoder.h"
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "text/decode_steps.h"
 #include "text/sequence.h"
 

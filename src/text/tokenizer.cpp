@@ -55,7 +55,7 @@ struct Tokenizer::Parts {
 
   void encode_stretch(std::string_view raw, bool opens_text, BpeWorkspace&, std::vector<Token>& out) const;
   void encode_pieces(std::string_view normalized, bool opens_text, BpeWorkspace&, std::vector<Token>& out) const;
-  std::optional<Token> named(const std::optional<std::string>& name) const;
+  std::optional<Token> named(std::optional<std::string_view> name) const;
 
   Vocabulary vocabulary;
   Normalizer normalizer;
@@ -87,7 +87,7 @@ void Tokenizer::Parts::encode_pieces(std::string_view normalized, bool opens_tex
   for (const Pieces::Span& span : pieces.spans) bpe.encode(pieces.view(span), space, out);
 }
 
-std::optional<Token> Tokenizer::Parts::named(const std::optional<std::string>& name) const {
+std::optional<Token> Tokenizer::Parts::named(std::optional<std::string_view> name) const {
   const Token id = name ? vocabulary.find(*name) : kNoToken;
   return id == kNoToken ? std::nullopt : std::optional(id);
 }
@@ -140,7 +140,7 @@ std::string Tokenizer::decode(std::span<const Token> tokens, bool skip_special_t
 
 Token Tokenizer::vocab_size() const { return parts_->vocabulary.size(); }
 bool Tokenizer::has(Token id) const { return parts_->vocabulary.has(id); }
-std::optional<Token> Tokenizer::id_of(std::string_view token) const { return parts_->named(std::string(token)); }
+std::optional<Token> Tokenizer::id_of(std::string_view token) const { return parts_->named(token); }
 std::string_view Tokenizer::text_of(Token id) const { return parts_->vocabulary.text_of(id); }
 bool Tokenizer::is_special(Token id) const { return has(id) && parts_->special[static_cast<std::size_t>(id)]; }
 std::string Tokenizer::bytes_of(Token id) const { return has(id) ? parts_->decoder.bytes_of(text_of(id)) : std::string(); }

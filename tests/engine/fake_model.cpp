@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/json.h"
+
 namespace conclave::testing {
 namespace {
 
@@ -29,7 +31,7 @@ FakeModel::FakeModel(std::int32_t vocab, FakeLogits logits) : logits_(std::move(
   config_.hidden = 8;
   config_.vocab = vocab;
   config_.max_positions = 4096;
-  config_.generation = Json::object();
+  config_.generation = std::make_shared<const Json>(Json::object());
   history_.reserve(4096);
 }
 

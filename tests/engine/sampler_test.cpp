@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Sampler, Distribution,
                                            Case{"hot", 2.0f, 1.0f, 0.0f, 0}, Case{"top_k", 1.0f, 1.0f, 0.0f, 20},
                                            Case{"top_p", 1.0f, 0.8f, 0.0f, 0}, Case{"wide_top_p", 1.5f, 0.97f, 0.0f, 0},
                                            Case{"min_p", 1.0f, 1.0f, 0.05f, 0}, Case{"all", 0.9f, 0.9f, 0.02f, 40}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Sampler, PenaltiesEqualThePlainFormula) {
   const auto logits = some_logits(64, 21);

@@ -1,4 +1,5 @@
 #include "engine/sampling_params.h"
+#include "io/json.h"
 
 #include <gtest/gtest.h>
 

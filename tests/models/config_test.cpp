@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "conclave/error.h"
+#include "io/json.h"
 
 namespace conclave {
 namespace {
@@ -88,7 +89,7 @@ TEST(ConfigReader, RefusesValuesThatAreNotSupportedByKeyAndValue) {
   ConfigReader reader(j);
   reader.only("scoring_func", {"softmax", "sigmoid"});
   reader.only("hidden_act", {"silu"});
-  reader.only("absent", {1});
+  reader.only("absent", {std::int64_t{1}});
   ASSERT_EQ(reader.problems().size(), 1u);
   EXPECT_EQ(reader.problems()[0], "scoring_func: \"tanh\" is not supported (supported: \"softmax\", \"sigmoid\")");
 }

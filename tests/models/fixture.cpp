@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "io/json.h"
+
 namespace conclave {
 
 std::vector<std::filesystem::path> fixtures_under(const std::filesystem::path& root) {

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "io/json.h"
 #include "tests/models/fixture.h"
 
 namespace conclave {

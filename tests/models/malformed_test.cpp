@@ -5,6 +5,7 @@
 
 #include "checkpoint/safetensors_writer.h"
 #include "conclave/error.h"
+#include "io/json.h"
 #include "tests/models/fixture.h"
 
 namespace conclave {

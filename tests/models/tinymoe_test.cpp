@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "io/json.h"
 #include "models/embedded.h"
 #include "tests/models/fixture.h"
 

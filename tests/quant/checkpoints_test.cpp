@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "checkpoint/checkpoint.h"
+#include "io/json.h"
 #include "quant/codec.h"
 #include "quant/config.h"
 #include "quant/elements.h"

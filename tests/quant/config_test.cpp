@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "conclave/error.h"
+#include "io/json.h"
 
 namespace conclave {
 namespace {

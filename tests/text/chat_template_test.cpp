@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "io/json.h"
 #include "tests/text/chat_golden.h"
 #include "tests/text/gzip_lines.h"
 #include "tests/text/tar.h"

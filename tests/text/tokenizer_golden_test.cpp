@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "io/json.h"
 #include "tests/text/gzip_lines.h"
 #include "text/incremental_decoder.h"
 #include "text/tokenizer.h"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "tests/text/tokenizer_fixtures.h"
 #include "text/tokenizer.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conclave/error.h"
+#include "io/json.h"
 #include "tests/text/tokenizer_fixtures.h"
 #include "text/text_size.h"
 #include "text/tokenizer.h"
