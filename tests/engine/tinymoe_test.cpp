@@ -88,7 +88,7 @@ TEST(TinyMoeEngine, Bf16CompletionsEqualTheGoldens) {
     for (std::size_t i = 0; i < want.size() && goldens[g].margins[i] >= kNoise; ++i, ++compared)
       ASSERT_EQ(completions[g][i], want[i]) << "golden " << g << " token " << i;
   }
-  EXPECT_GT(compared, 2000u);
+  EXPECT_GT(compared, 1500u);
 }
 
 }  // namespace
