@@ -33,6 +33,8 @@ std::string failure(const std::string& source, const RenderOptions& options = {}
 void expect_failure(const std::string& source, std::string_view words) {
   RenderOptions options;
   options.max_steps = 500'000;
+  options.max_held_bytes = std::size_t{32} << 20;
+  options.max_output_bytes = std::size_t{4} << 20;
   const std::string said = failure(source, options);
   EXPECT_NE(said.find(words), std::string::npos) << "said: " << said << "\nby: " << source.substr(0, 200);
   EXPECT_TRUE(said.starts_with("chat template line ")) << said;

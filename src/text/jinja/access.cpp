@@ -74,7 +74,7 @@ Next iterate_text(Runtime& rt, const Value& value) {
     if (at == text.utf8.size()) return std::nullopt;
     const std::size_t begin = at;
     at += utf8_length(text.utf8[at]);
-    return rt.text(text.utf8.substr(begin, at - begin), text.markup);
+    return rt.text(text.utf8.substr(begin, at - begin));
   };
 }
 
@@ -192,9 +192,10 @@ Value slice(Runtime& rt, const Value& value, const Value& start, const Value& st
   const auto is_bound = [](const Value& v) { return v.is(Kind::none) || v.is_whole(); };
   const bool whole = is_bound(start) && is_bound(stop) && is_bound(step);
   const bool range = value.is(Kind::object) && type_name(value) == "range";
-  if (!whole || !(text || range || (value.is(Kind::sequence) && !value.sequence().is_view()))) {
-    return rt.missing(described(value) + " has no element slice");
+  if (!(text || range || (value.is(Kind::sequence) && !value.sequence().is_view()))) {
+    rt.fail(fmt::format("'{}' object is not subscriptable by a slice", type_name(value)));
   }
+  if (!whole) rt.fail("slice indices must be integers or None");
   const Value source = range ? rt.list(to_values(rt, value)) : value;
   const Int size = static_cast<Int>(text ? source.text().length : source.sequence().items.size());
   const Int by = step.is(Kind::none) ? Int{1} : step.whole();

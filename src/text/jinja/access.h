@@ -21,7 +21,7 @@ Value get_item(Runtime&, const Value&, const Value& key);
 // Only what Python's getattr finds; nothing when there is no such attribute.
 std::optional<Value> find_attribute(Runtime&, const Value&, std::string_view name);
 
-// x[start:stop:step]; None for a bound left out.
+// x[start:stop:step]; None for a bound left out. Fails, as Python does, where x[key] would be missing.
 Value slice(Runtime&, const Value&, const Value& start, const Value& stop, const Value& step);
 
 Value call(Runtime&, const Value& callee, const Args&);

@@ -39,9 +39,11 @@ Value first(Runtime& rt, const Value& self, const Given&) {
 }
 
 Value last(Runtime& rt, const Value& self, const Given&) {
-  if (self.is(Kind::missing) || !length(rt, self)) rt.fail(fmt::format("'{}' object is not reversible", type_name(self)));
-  const Values all = to_values(rt, self);
-  return all.empty() ? rt.missing("No last item, sequence was empty.") : all.back();
+  const auto size = length(rt, self);
+  if (!size) rt.fail(fmt::format("'{}' object is not reversible", type_name(self)));
+  if (*size == 0) return rt.missing("No last item, sequence was empty.");
+  if (self.is(Kind::text)) return character_at(rt, self.text(), *size - 1);
+  return self.is(Kind::sequence) ? self.sequence().items.back() : to_values(rt, self).back();
 }
 
 Value join(Runtime& rt, const Value& self, const Given& given) {

@@ -13,6 +13,8 @@
 namespace conclave::jinja {
 
 // Names and their values. A block, a loop's pass, a macro's call has one of its own, which sees those around it.
+// Jinja decides at compile time where a name lives. The outcome is the same but for one oddity: a variable that was given
+// to the render is undefined there in the inner blocks before an unconditional {% set %} of that name; here it is visible.
 struct Scope : std::enable_shared_from_this<Scope> {
   explicit Scope(std::shared_ptr<Scope> outer) : parent(std::move(outer)) {}
   Value* find(std::string_view name);

@@ -1,6 +1,6 @@
 #include "text/jinja/loop.h"
 
-#include <array>
+#include <fmt/format.h>
 
 #include "text/jinja/access.h"
 #include "text/jinja/compare.h"
@@ -50,6 +50,8 @@ Value Loop::changed(Runtime& rt, const Args& args) {
   last_changed_ = now;
   return true;
 }
+
+std::string Loop::repr(Runtime&) { return fmt::format("<LoopContext {}/{}>", index_, count()); }
 
 std::optional<Value> Loop::attribute(Runtime& rt, const Value& self, std::string_view name) {
   const auto whole = [](std::size_t number) { return Value(static_cast<Int>(number)); };

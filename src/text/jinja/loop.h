@@ -20,6 +20,7 @@ class Loop final : public Object {
   void finish();
 
   std::string type_name() const override { return "jinja2.runtime.LoopContext"; }
+  std::string repr(Runtime&) override;
   std::optional<Value> attribute(Runtime&, const Value& self, std::string_view name) override;
   bool callable() const override { return true; }
   Value call(Runtime&, const Args&) override;

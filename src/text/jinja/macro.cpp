@@ -16,7 +16,7 @@ std::shared_ptr<MacroObject> make_macro(Interpreter& in, const Signature& signat
 
 }  // namespace
 
-std::string MacroObject::repr(Runtime&) const {
+std::string MacroObject::repr(Runtime&) {
   return signature_.name.empty() ? "<Macro anonymous>" : "<Macro " + quoted(signature_.name) + ">";
 }
 

@@ -12,7 +12,7 @@ class MacroObject final : public Object {
   MacroObject(Interpreter& in, const Signature& signature, Scope& scope) : in_(in), signature_(signature), scope_(scope) {}
 
   std::string type_name() const override { return "jinja2.runtime.Macro"; }
-  std::string repr(Runtime&) const override;
+  std::string repr(Runtime&) override;
   std::optional<Value> attribute(Runtime&, const Value& self, std::string_view name) override;
   bool callable() const override { return true; }
   Value call(Runtime&, const Args&) override;

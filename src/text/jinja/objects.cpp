@@ -12,7 +12,13 @@ Next Generator::iterate(Runtime&, const Value& self) {
   return [this, self] { return next_(); };
 }
 
-std::string Namespace::repr(Runtime& rt) const {
+std::string Namespace::repr(Runtime& rt) {
+  if (being_shown_) return "<Namespace {...}>";
+  struct Showing {
+    explicit Showing(bool& flag) : flag_(flag) { flag_ = true; }
+    ~Showing() { flag_ = false; }
+    bool& flag_;
+  } const showing(being_shown_);
   Writer out(rt);
   out.put("<Namespace {");
   for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -56,7 +62,7 @@ std::optional<Value> Range::item(Runtime&, const Value& key) {
   return i >= 0 && i < size ? std::optional(at(static_cast<std::size_t>(i))) : std::nullopt;
 }
 
-std::string Bytes::repr(Runtime& rt) const {
+std::string Bytes::repr(Runtime& rt) {
   const std::string& bytes = text_.text().utf8;
   const char quote = bytes.find('\'') != std::string::npos && bytes.find('"') == std::string::npos ? '"' : '\'';
   Writer out(rt);

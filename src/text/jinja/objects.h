@@ -43,20 +43,21 @@ class Generator final : public Object {
 class Namespace final : public Object {
  public:
   std::string type_name() const override { return "jinja2.utils.Namespace"; }
-  std::string repr(Runtime&) const override;
+  std::string repr(Runtime&) override;
   std::optional<Value> attribute(Runtime&, const Value&, std::string_view name) override;
   void set(std::string_view name, Value value);
   void clear() { members_.clear(); }
 
  private:
   std::vector<std::pair<std::string, Value>> members_;
+  bool being_shown_ = false;  // within itself it is shown as {...}
 };
 
 class Range final : public Object {
  public:
   Range(Int start, Int step, std::size_t count, std::string repr) : start_(start), step_(step), count_(count), repr_(std::move(repr)) {}
   std::string type_name() const override { return "range"; }
-  std::string repr(Runtime&) const override { return repr_; }
+  std::string repr(Runtime&) override { return repr_; }
   Next iterate(Runtime&, const Value& self) override;
   std::optional<Value> item(Runtime&, const Value& key) override;
   std::optional<std::size_t> length(Runtime&) override { return count_; }
@@ -73,7 +74,7 @@ class Bytes final : public Object {
  public:
   explicit Bytes(Value text) : text_(std::move(text)) {}
   std::string type_name() const override { return "bytes"; }
-  std::string repr(Runtime&) const override;
+  std::string repr(Runtime&) override;
   std::optional<std::size_t> length(Runtime&) override { return text_.text().utf8.size(); }
 
  private:

@@ -138,8 +138,8 @@ Value floor_divide(Runtime& rt, const Value& a, const Value& b) {
 }
 
 Value modulo(Runtime& rt, const Value& a, const Value& b) {
-  need_defined(rt, a, b);
   if (a.is(Kind::text)) return percent_format(rt, a, b);
+  need_defined(rt, a, b);
   if (!a.is_number() || !b.is_number()) refuse(rt, "%", a, b);
   if (b.number() == 0) rt.fail("division by zero");
   if (a.is_whole() && b.is_whole()) {

@@ -37,7 +37,8 @@ class PercentFormatter {
       directive();
     }
     if (is_tuple() && used_ < argument_.sequence().items.size()) not_all_used();
-    if (!is_tuple() && !argument_.is(Kind::mapping) && used_ == 0 && !argument_.is(Kind::sequence)) not_all_used();
+    const bool has_items = argument_.is(Kind::mapping) || argument_.is(Kind::sequence) || argument_.is(Kind::missing);
+    if (!has_items && used_ == 0) not_all_used();
     return out_.value(format_.text().markup);
   }
 

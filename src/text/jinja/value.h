@@ -138,7 +138,7 @@ class Object {
  public:
   virtual ~Object() = default;
   virtual std::string type_name() const = 0;  // as Python prints it
-  virtual std::string repr(Runtime&) const { return "<" + type_name() + " object>"; }
+  virtual std::string repr(Runtime&) { return "<" + type_name() + " object>"; }
   virtual std::optional<Value> attribute(Runtime&, const Value& /*self*/, std::string_view /*name*/) { return std::nullopt; }
   virtual std::optional<Value> item(Runtime&, const Value& /*key*/) { return std::nullopt; }
   virtual bool callable() const { return false; }

@@ -96,7 +96,11 @@ expr|{{ {[1]: 2} }}
 expr|{{ d['a'][1]['x'] }} {{ d.a.1.x }} {{ d['a', 'b'] }}|{{ d.get('zz', 'def') }} {{ d['nope'] is defined }}
 expr|{{ ms[0:2]|length }} {{ ms[-2:]|map(attribute='content')|list }} {{ 'héllo'[1:3] }} {{ 'héllo'[::-1] }} {{ 'héllo'[-3:-1] }} {{ (1,2,3)[::2] }} {{ [1,2,3,4][1::2] }} {{ [1,2,3,4][::-2] }} {{ [1,2,3][5:] }} {{ [1,2,3][:] }}
 expr|{{ [1,2,3][::0] }}
-expr|{{ {'a': 1}[1:] }}|{{ 5[1:] }}|{{ none[0] }}|
+expr|{{ none[0] }}|{{ f[0] }}|
+expr|{{ d[1:] }}
+expr|{{ neg[1:] }}
+expr|{{ ms['a':] }}
+expr|{{ d.items()[1:] }}
 expr|{{ undefd[1:] }}
 expr|{{ 'abc'[1.5] }}|{{ [1,2][true] }}|{{ 'abc'[9] }}|{{ [1]['a'] }}|{{ 'abc'['upper']() }}
 expr|{{ big }} {{ neg // 2 }} {{ neg % 4 }} {{ f * 2 }} {{ f + 1 }} {{ 2 ** 100 }} {{ 2 ** 0.5 }} {{ (-8) // 3 }}
@@ -197,7 +201,7 @@ errors|{{ loop.index }}
 errors|{{ 1 is divisibleby 0 }}
 errors|{% include 'a' %}
 errors|{{ ms|sort }}
-errors|{{ {}|first }}|{{ []|last }}|{{ ''|first }}|{{ []|min }}|
+errors|{{ {}|first }}|{{ []|last }}|{{ ''|first }}|{{ []|min }}|{{ undefd|last }}|{{ undefd|first }}|{{ ('<'|safe)|first is escaped }}|{{ ('<'|safe)|last is escaped }}{% for c in '<'|safe %}{{ c is escaped }}{% endfor %}
 errors|{{ lipsum.__globals__ }}|
 errors|{{ {}.__class__.__mro__ }}
 errors|{{ ''.format.__self__ }}
@@ -255,6 +259,8 @@ stmt|{% for i in range(3) %}{% set outer_loop = loop %}{% for j in [1] %}{{ oute
 stmt|{% print 1 + 1 %}{% if 1, 2 %}t{% endif %}
 stmt|{{ strftime_now('%Y-%m-%d %H:%M:%S %d %b %Y %B %A %a %j %y %I %p %%') }} {{ strftime_now("%-d") }} {{ strftime_now('%w %U %W') }}
 stmt|{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.next() }}{{ c.next() }}{{ c.current }}{% set j = joiner() %}{{ j() }}x{{ j() }}y
+stmt|{% set n = namespace(a=1) %}{% set n.n = n %}{% set n.l = [n] %}{{ n }}{% for i in [1, 2] %}{{ loop }}{% endfor %}
+stmt|{{ '%s' % undefd }}|{{ ns is defined }}|{{ 'x' % undefd }}
 filters|{{ d|tojson(indent=2) }}|{{ []|tojson(indent=2) }}|{{ {}|tojson(indent=2) }}|{{ [[], {}]|tojson(indent=1) }}
 filters|{{ tools|tojson(indent=4) }}
 filters|{{ tools[0]|tojson(sort_keys=true) }} {{ d|tojson(separators=(', ', '=')) }} {{ d|tojson(indent='--') }} {{ [1]|tojson(indent=0) }}
