@@ -1,14 +1,13 @@
 // How fast the CPU kernels read weights and multiply, on one thread, for every instruction set this processor runs.
 //
 //   gemm/<isa>/<format>/<place>/tokens:T   bytes_per_second counts a matrix's codes and scales once per run, flops 2 rows cols T
-//   read/<place>                           the same bytes only added up: the bound for one token
+//   read/<place>                           a dot product of two arrays: the bound for one token
 //
 // memory: 768 x 2048 (the gate of an expert of Qwen3-30B-A3B), one matrix after another from a pool far larger than the caches.
 // in_l2: one matrix of 64 x 2048, small enough for the second-level cache.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -103,22 +102,13 @@ void gemm(benchmark::State& state, CpuIsa isa, const Format& f, std::int64_t row
       benchmark::Counter(static_cast<double>(state.iterations() * 2 * rows * kCols * tokens), benchmark::Counter::kIsRate);
 }
 
-// The sum of an array read as four streams, which the prefetchers of one core follow better than one.
-void read(benchmark::State& state, std::size_t count) {
-  const std::uint8_t* bytes = pool().data();
-  const std::size_t part = count / 4;
-  for (auto _ : state) {
-    std::uint64_t sums[4][8] = {};
-    for (std::size_t i = 0; i + 64 <= part; i += 64) {
-      for (std::size_t stream = 0; stream < 4; ++stream) {
-        std::uint64_t line[8];
-        std::memcpy(line, bytes + stream * part + i, 64);
-        for (std::size_t j = 0; j < 8; ++j) sums[stream][j] += line[j];
-      }
-    }
-    benchmark::DoNotOptimize(sums);
-  }
-  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(count));
+// The dot product of the array's halves, by the best kernel there is: two streams of loads and one multiplication a pair.
+void read(benchmark::State& state, std::size_t bytes) {
+  const auto* floats = reinterpret_cast<const float*>(pool().data());
+  const std::size_t half = bytes / sizeof(float) / 2;
+  const KernelTable& table = kernel_table(detect_cpu_isa());
+  for (auto _ : state) benchmark::DoNotOptimize(table.dot(floats, floats + half, static_cast<std::int64_t>(half)));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
 }
 
 void register_all() {
