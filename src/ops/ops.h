@@ -71,7 +71,7 @@ class Ops {
   // x[t] *= sigmoid(gate[t]) for every row; x [T, D], gate [T, 1].
   virtual void scale_by_sigmoid(TensorView x, ConstTensorView gate, Stream&) const noexcept = 0;
 
-  // x[t] *= factors[t]; x [T, ...], rows contiguous.
+  // x[t] *= factors[t]; x [T, ...], all that belongs to one t contiguous.
   virtual void scale_rows(TensorView x, std::span<const float> factors, Stream&) const noexcept = 0;
 
   // out = act(gate) * up; all [T, D]; gate empty: out = act(up). out may be up.

@@ -87,9 +87,10 @@ class CpuOps final : public Ops {
   }
 
   void scale_rows(TensorView x, std::span<const float> factors, Stream& stream) const noexcept override {
-    for_rows(stream, x.shape[0], x.stride[0], [&](std::int64_t t) noexcept {
+    const std::int64_t length = x.shape[0] == 0 ? 0 : x.shape.elements() / x.shape[0];
+    for_rows(stream, x.shape[0], length, [&](std::int64_t t) noexcept {
       float* const row = x.row<float>(t);
-      for (std::int64_t i = 0; i < x.stride[0]; ++i) row[i] *= factors[static_cast<std::size_t>(t)];
+      for (std::int64_t i = 0; i < length; ++i) row[i] *= factors[static_cast<std::size_t>(t)];
     });
   }
 

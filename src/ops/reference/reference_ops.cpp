@@ -65,7 +65,7 @@ class ReferenceOps final : public Ops {
 
   void scale_rows(TensorView x, std::span<const float> factors, Stream&) const noexcept override {
     for (std::int64_t t = 0; t < x.shape[0]; ++t)
-      for (std::int64_t i = 0; i < x.stride[0]; ++i) x.row<float>(t)[i] *= factors[static_cast<std::size_t>(t)];
+      for (std::int64_t i = 0; i < x.shape.elements() / x.shape[0]; ++i) x.row<float>(t)[i] *= factors[static_cast<std::size_t>(t)];
   }
 
   void activate(Elementwise kind, ConstTensorView gate, ConstTensorView up, TensorView out, Stream&) const noexcept override {
