@@ -93,6 +93,8 @@ void fetch_blob(HttpClient& client, const ModelId& id, const std::string& commit
       BlobDownload(client, id, address_of(id, commit, file.name, options), file, options, stop).fill(partial, done);
       partial.publish(blob);
     } catch (const Error& error) {
+      if (error.code() == Errc::busy)
+        throw Error(Errc::busy, fmt::format("{}; what has been fetched is kept, and the next start goes on from it", error.what()));
       if (error.code() != Errc::corrupt) throw;
       throw error.with_context(fmt::format("'{}' of model '{}' at {}", file.name, id.name, options.endpoint));
     }

@@ -33,9 +33,8 @@ void Patience::wait_after(const HttpReply& reply) {
   const std::string outcome = outcome_of(reply);
   if (++failures_ >= options_.attempts)
     throw Error(Errc::busy,
-                fmt::format("{} failed {} times in a row, last: {} ({}). What has been fetched is kept; trying again later "
-                            "goes on from it",
-                            what_, failures_, outcome, reply.url));
+                fmt::format("{} failed{}: {} ({})", what_,
+                            failures_ == 1 ? "" : fmt::format(" {} times in a row, the last time", failures_), outcome, reply.url));
   std::chrono::milliseconds pause = options_.first_pause;
   for (int i = 1; i < failures_ && pause < kLongestPause; ++i) pause *= 2;
   pause = std::min(pause, kLongestPause);

@@ -77,6 +77,7 @@ TEST(Download, ProgressRenewsPatienceAndItsAbsenceEndsIt) {
   const FakeHub dead("faults", R"([{"host": "storage", "path": "model-00001", "cut": 1000, "times": 100}])");
   const std::string words = refusal(Errc::busy, [&] { resolve_model(kRepository, dead.options()); });
   EXPECT_NE(words.find("failed 3 times in a row"), std::string::npos) << words;
+  EXPECT_NE(words.find("the next start goes on from it"), std::string::npos) << words;
   EXPECT_NE(words.find(kLarge), std::string::npos) << words;
   EXPECT_EQ(dead.count(std::string("storage GET /bytes/") + kLarge), 3);
 }

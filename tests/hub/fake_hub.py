@@ -85,19 +85,23 @@ def handler_of(scenario, host):
                 self.hub(path)
 
         def hub(self, path):
-            api, resolve = f"/api/models/{scenario.repo}/revision/", f"/{scenario.repo}/resolve/{scenario.commit}/"
-            cached = "/api/resolve-cache/"
+            api, cached = f"/api/models/{scenario.repo}/revision/", "/api/resolve-cache/"
+            file = next((path[len(start):] for start in (f"/{scenario.repo}/resolve/{revision}/" for revision in self.revisions())
+                         if path.startswith(start)), None)
             if path.startswith(api):
                 self.listing(path[len(api):])
-            elif path.startswith(resolve):
-                self.resolve(path[len(resolve):])
+            elif file is not None:
+                self.resolve(file)
             elif path.startswith(cached):
                 self.file(path[len(cached):], {"X-Repo-Commit": scenario.commit})
             else:
                 self.reply(401, {"X-Error-Code": "RepoNotFound", "X-Error-Message": "Repository not found"})
 
+        def revisions(self):
+            return scenario.revisions + [scenario.commit]
+
         def listing(self, revision):
-            if revision not in scenario.revisions + [scenario.commit]:
+            if revision not in self.revisions():
                 return self.reply(404, {"X-Error-Code": "RevisionNotFound", "X-Error-Message": f"Invalid rev id: {revision}"})
             names = scenario.listed if scenario.listed is not None else scenario.names()
             info = {"id": scenario.repo, "sha": scenario.commit, "siblings": [{"rfilename": name} for name in names]}
@@ -160,11 +164,19 @@ def handler_of(scenario, host):
     return Handler
 
 
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    scenario = None
+
+    def handle_error(self, request, client_address):
+        self.scenario.log(f"error {sys.exc_info()[1]!r}")  # a client that went away, mostly
+
+
 def start(path, log):
     scenario, servers = Scenario(path, log), []
     for host in ("hub", "storage"):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler_of(scenario, host))
-        server.daemon_threads = True
+        server = Server(("127.0.0.1", 0), handler_of(scenario, host))
+        server.scenario = scenario
         scenario.ports[host] = server.server_address[1]
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         servers.append(server)
