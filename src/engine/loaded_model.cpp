@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "models/embedded.h"
+#include "models/model_files.h"
 #include "moe/select.h"
 
 namespace conclave {
@@ -38,7 +38,7 @@ std::optional<ChatPrompt> open_chat_prompt(const FileSet& files, const EngineOpt
 
 LoadedModel load(const EngineOptions& options, const StepLimits& limits) {
   const auto start = std::chrono::steady_clock::now();
-  const std::shared_ptr<const FileSet> files = options.model.empty() ? embedded_model() : open_folder(options.model);
+  const std::shared_ptr<const FileSet> files = open_model_files(options.model, {options.download_progress, options.cancelled});
   LoadedModel out;
   out.location = files->location();
   if (!options.skip_tokenizer_init) {

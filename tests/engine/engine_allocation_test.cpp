@@ -1,14 +1,15 @@
 // In steady state the engine allocates nothing. A program of its own, because it replaces the global operator new.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
 #include "tests/engine/fake_engine.h"
 
 namespace {
-thread_local bool counting = false;
-thread_local long allocations = 0;
+std::atomic<bool> counting{false};  // on every thread: the pool's workers may not allocate either
+std::atomic<long> allocations{0};
 
 void* allocate(std::size_t bytes) {
   if (counting) ++allocations;
@@ -70,6 +71,25 @@ TEST(EngineAllocation, AHundredDecodeStepsOfEightSequencesAllocateNothing) {
     read();
   }
   for (const Answer& a : answers) EXPECT_EQ(a.tokens.size(), 110u);
+}
+
+TEST(EngineAllocation, TheBuiltInModelAllocatesNothingEither) {
+  EngineOptions options;
+  options.max_num_seqs = 4;
+  const auto engine = Engine::open(options);
+  std::vector<std::unique_ptr<TokenStream>> streams;
+  for (int i = 0; i < 4; ++i) {
+    Request r = ids_request(engine->tokenize("Question: how many apples?\nAnswer:"), 120);
+    r.sampling.ignore_eos = true;
+    streams.push_back(std::get<std::unique_ptr<TokenStream>>(engine->submit(r)));
+  }
+  std::vector<Answer> answers(streams.size());
+  for (int i = 0; i < 105; ++i) {
+    const long count = allocations_of_step(*engine);
+    EXPECT_TRUE(i < 5 || count == 0) << count << " allocations in step " << i;
+    for (std::size_t s = 0; s < streams.size(); ++s) drain(*streams[s], answers[s]);
+  }
+  EXPECT_EQ(answers[3].tokens.size(), 105u);
 }
 
 TEST(EngineAllocation, PreemptionAllocatesNothing) {

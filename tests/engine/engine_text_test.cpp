@@ -98,7 +98,8 @@ TEST(EngineText, EndTokensLeaveNoText) {
   Says says({" yes", "<|im_end|>"});
   const Answer a = says.answer({.skip_special_tokens = false}, {2});
   EXPECT_EQ(a.text, " yes");
-  EXPECT_EQ(a.done->usage.completion_tokens, 2);
+  EXPECT_EQ(a.done->usage.completion_tokens, static_cast<std::int32_t>(says.ids().size()));
+  EXPECT_EQ(a.tokens, says.ids());
   EXPECT_EQ(a.done->reason, FinishReason::stop);
   EXPECT_EQ(says.answer({.ignore_eos = true, .skip_special_tokens = false}, {2}).text, " yes<|im_end|>");
   EXPECT_EQ(says.answer({.include_stop_str_in_output = true, .skip_special_tokens = false}, {2}).text, " yes<|im_end|>");
