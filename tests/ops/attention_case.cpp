@@ -41,14 +41,18 @@ std::int64_t AttentionCase::first_row(std::size_t sequence) const {
   return row;
 }
 
-PagedKv AttentionCase::fill(Bench& bench, std::vector<std::byte>& memory) {
+AttentionCase::Cache AttentionCase::write(Bench& bench) const {
+  Cache cache;
   const Shape shape{kPages / page_tokens_, page_tokens_, spec_.kv_heads, spec_.head_dim};
   const auto bytes = static_cast<std::size_t>(shape.elements() * size_of(dtype_));
-  memory.assign(2 * bytes, std::byte{0xff});  // NaN in every type: reading what was not written shows
-  PagedKv kv{TensorView(memory.data(), dtype_, shape), TensorView(memory.data() + bytes, dtype_, shape), page_tokens_};
+  cache.memory.assign(2 * bytes, std::byte{0xff});
+  PagedKv& kv = cache.kv;
+  kv = {TensorView(cache.memory.data(), dtype_, shape), TensorView(cache.memory.data() + bytes, dtype_, shape), page_tokens_};
+  const bool latent = spec_.value_dim > 0;
+  if (latent) kv.v = kv.k;
   if (dtype_ == DType::f8e4m3) {
     kv.k_scale = 0.02f;
-    kv.v_scale = 0.03f;
+    kv.v_scale = latent ? kv.k_scale : 0.03f;
   }
   for (const Sequence& s : sequences_) {  // half of it first, the rest as a second step
     for (const auto& [begin, end] : {std::pair<std::int32_t, std::int32_t>{0, s.context / 2}, {s.context / 2, s.context}}) {
@@ -58,25 +62,23 @@ PagedKv AttentionCase::fill(Bench& bench, std::vector<std::byte>& memory) {
         const auto width = static_cast<std::ptrdiff_t>(spec_.kv_heads) * spec_.head_dim;
         return Tensor({end - begin, spec_.kv_heads, spec_.head_dim}, {all.begin() + begin * width, all.begin() + end * width});
       };
-      const Tensor k = part(s.k), v = part(s.v);
-      bench.ops().write_kv(k.view(), v.view(), batch, kv, bench.stream());
+      const Tensor k = part(s.k), v = latent ? k : part(s.v);
+      bench.ops().write_kv(k.view(), latent ? ConstTensorView{} : v.view(), batch, kv, bench.stream());
     }
   }
-  return kv;
+  return cache;
 }
 
-Tensor AttentionCase::attend(Bench& bench, const PagedKv& kv, const std::vector<SequenceRows>& rows, const Tensor& q) {
+Tensor AttentionCase::attend(Bench& bench, const PagedKv& kv, const std::vector<SequenceRows>& rows, const Tensor& q) const {
   std::int64_t longest = 0;
   for (const SequenceRows& r : rows) longest = std::max<std::int64_t>(longest, r.context);
-  Tensor out(q.shape);
+  Tensor out({q.shape[0], spec_.heads, spec_.values()});
   Workspace workspace = bench.workspace(bench.ops().attention_workspace_bytes(spec_, q.shape[0], longest));
   bench.ops().attention(q.view(), kv, Batch{{}, {}, rows, {}}, spec_, out.view(), workspace, bench.stream());
   return out;
 }
 
-Tensor AttentionCase::run(Bench& bench) {
-  std::vector<std::byte> memory;
-  const PagedKv kv = fill(bench, memory);
+Tensor AttentionCase::run(Bench& bench, const Cache& cache) const {
   std::vector<SequenceRows> rows;
   std::vector<float> q;
   for (const Sequence& s : sequences_) {
@@ -85,22 +87,14 @@ Tensor AttentionCase::run(Bench& bench) {
     q.insert(q.end(), s.q.begin(), s.q.end());
   }
   const std::int64_t tokens = rows.empty() ? 0 : rows.back().first_row + rows.back().rows;
-  return attend(bench, kv, rows, Tensor({tokens, spec_.heads, spec_.head_dim}, std::move(q)));
+  return attend(bench, cache.kv, rows, Tensor({tokens, spec_.heads, spec_.head_dim}, std::move(q)));
 }
 
-Tensor AttentionCase::run_alone(Bench& bench, std::size_t sequence, std::int32_t row) {
-  std::vector<std::byte> memory;
-  const PagedKv kv = fill(bench, memory);
+Tensor AttentionCase::run_alone(Bench& bench, const Cache& cache, std::size_t sequence, std::int32_t row) const {
   const Sequence& s = sequences_[sequence];
   const auto width = static_cast<std::ptrdiff_t>(spec_.heads) * spec_.head_dim;
   const Tensor q({1, spec_.heads, spec_.head_dim}, {s.q.begin() + row * width, s.q.begin() + (row + 1) * width});
-  return attend(bench, kv, {{0, 1, s.context - s.rows + row + 1, s.pages}}, q);
-}
-
-std::vector<std::byte> AttentionCase::written(Bench& bench) {
-  std::vector<std::byte> memory;
-  fill(bench, memory);
-  return memory;
+  return attend(bench, cache.kv, {{0, 1, s.context - s.rows + row + 1, s.pages}}, q);
 }
 
 }  // namespace conclave::test

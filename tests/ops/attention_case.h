@@ -1,5 +1,6 @@
 #pragma once
-// Sequences in a paged cache with their pages in disorder, and the rows of one batch that look at them.
+// Sequences in a paged cache with their pages in disorder, and the rows of one batch that look at them. With a value_dim the cache
+// is latent: values are the first dimensions of the keys and are not stored.
 #include <cstdint>
 #include <deque>
 #include <random>
@@ -13,16 +14,22 @@ class AttentionCase {
  public:
   AttentionCase(const AttentionSpec& spec, DType dtype, std::int32_t page_tokens, unsigned seed);
 
-  // The last `rows` of `context` tokens are in the batch. q [rows, heads, head_dim]; k, v [context, kv_heads, head_dim].
+  // The last `rows` of `context` tokens are in the batch. q [rows, heads, head_dim]; k, v [context, kv_heads, head_dim]; v is not
+  // looked at when the cache is latent.
   void add(std::int32_t context, std::int32_t rows, std::vector<float> q, const std::vector<float>& k, const std::vector<float>& v);
   void add_random(std::int32_t context, std::int32_t rows);
 
-  // Attention of the whole batch -> [T, heads, head_dim]. All keys and values are written by bench's own write_kv first.
-  Tensor run(Bench& bench);
+  // All keys and values, written by bench's own write_kv. Unused pages keep 0xff, which is NaN in every type.
+  struct Cache {
+    std::vector<std::byte> memory;
+    PagedKv kv;
+  };
+  Cache write(Bench& bench) const;
+
+  // Attention of the whole batch -> [T, heads, values].
+  Tensor run(Bench& bench, const Cache&) const;
   // The same for row `row` of sequence `sequence` alone, as a decode step would see it.
-  Tensor run_alone(Bench& bench, std::size_t sequence, std::int32_t row);
-  // The cache after write_kv, byte by byte; its unused pages keep 0xff.
-  std::vector<std::byte> written(Bench& bench);
+  Tensor run_alone(Bench& bench, const Cache&, std::size_t sequence, std::int32_t row) const;
 
   std::size_t sequences() const { return sequences_.size(); }
   std::int32_t rows(std::size_t sequence) const { return sequences_[sequence].rows; }
@@ -34,8 +41,7 @@ class AttentionCase {
     std::vector<float> q, k, v;
     std::vector<std::int32_t> pages;
   };
-  PagedKv fill(Bench& bench, std::vector<std::byte>& memory);
-  Tensor attend(Bench& bench, const PagedKv&, const std::vector<SequenceRows>&, const Tensor& q);
+  Tensor attend(Bench& bench, const PagedKv&, const std::vector<SequenceRows>&, const Tensor& q) const;
 
   AttentionSpec spec_;
   DType dtype_;

@@ -15,6 +15,7 @@ struct Variant {
   bool sinks = false;
   DType dtype = DType::bf16;
   std::int32_t page_tokens = 16;
+  int value_dim = 0;
 };
 
 const Variant kVariants[] = {
@@ -29,6 +30,8 @@ const Variant kVariants[] = {
     {"sinks", 4, 2, 32, 0, 0, true},
     {"sinks_window_fp8", 8, 2, 32, 300, 0, true, DType::f8e4m3, 5},
     {"window_and_chunk", 2, 1, 32, 100, 300, false, DType::f32},
+    {"latent", 16, 1, 72, 0, 0, false, DType::bf16, 16, 64},
+    {"latent_fp8", 4, 1, 40, 0, 0, false, DType::f8e4m3, 8, 32},
 };
 
 class AttentionOf : public testing::TestWithParam<Variant> {
@@ -37,7 +40,8 @@ class AttentionOf : public testing::TestWithParam<Variant> {
     std::mt19937 random(11);
     const Variant& v = GetParam();
     if (v.sinks) sinks_ = Tensor::random({v.heads}, random, 3.0f).values;
-    spec_ = {v.heads, v.kv_heads, v.head_dim, 1.0f / std::sqrt(static_cast<float>(v.head_dim)), v.window, v.chunk, sinks_};
+    spec_ = {v.heads,  v.kv_heads, v.head_dim, 1.0f / std::sqrt(static_cast<float>(v.head_dim)),
+             v.window, v.chunk,    sinks_,     v.value_dim};
   }
   // Prefill, decode and a long context together; spans of the fast version end at 256 and 512.
   AttentionCase mixed() const {
@@ -57,23 +61,27 @@ INSTANTIATE_TEST_SUITE_P(Variants, AttentionOf, testing::ValuesIn(kVariants),
 
 TEST_P(AttentionOf, AgreesWithTheReference) {
   Bench reference = Bench::reference();
-  AttentionCase attention = mixed();
-  const Tensor want = attention.run(reference);
-  for (Bench& bench : cpu_benches()) EXPECT_TRUE(close(attention.run(bench).values, want.values, 1e-5, 2e-6)) << bench.ops().name();
+  const AttentionCase attention = mixed();
+  const AttentionCase::Cache cache = attention.write(reference);
+  const Tensor want = attention.run(reference, cache);
+  for (Bench& bench : cpu_benches())
+    EXPECT_TRUE(close(attention.run(bench, cache).values, want.values, 1e-5, 2e-6)) << bench.ops().name();
 }
 
 TEST_P(AttentionOf, ARowIsTheSameAloneAndInABatch) {
-  AttentionCase attention = mixed();
-  const std::int64_t width = std::int64_t{spec_.heads} * spec_.head_dim;
+  const AttentionCase attention = mixed();
+  const std::int64_t width = std::int64_t{spec_.heads} * spec_.values();
   for (CpuIsa isa : runnable_isas()) {
     Bench one = Bench::cpu(isa, 1), many = Bench::cpu(isa, 3);  // alone, many threads share the spans of a row
-    const Tensor together = attention.run(one);
-    EXPECT_EQ(std::memcmp(attention.run(many).values.data(), together.values.data(), together.values.size() * sizeof(float)), 0);
+    const AttentionCase::Cache cache = attention.write(one);
+    const Tensor together = attention.run(one, cache);
+    EXPECT_EQ(std::memcmp(attention.run(many, cache).values.data(), together.values.data(), together.values.size() * sizeof(float)),
+              0);
     for (std::size_t s = 0; s < attention.sequences(); ++s) {
       for (std::int32_t row : {0, attention.rows(s) - 1}) {
         const float* const want = together.values.data() + (attention.first_row(s) + row) * width;
         for (Bench* bench : {&one, &many}) {
-          const Tensor alone = attention.run_alone(*bench, s, row);
+          const Tensor alone = attention.run_alone(*bench, cache, s, row);
           EXPECT_EQ(std::memcmp(alone.values.data(), want, static_cast<std::size_t>(width) * sizeof(float)), 0)
               << isa_name(isa) << " sequence " << s << " row " << row;
         }
@@ -84,21 +92,22 @@ TEST_P(AttentionOf, ARowIsTheSameAloneAndInABatch) {
 
 TEST_P(AttentionOf, WritesTheSameCacheAsTheReference) {
   Bench reference = Bench::reference();
-  AttentionCase attention = mixed();
-  const std::vector<std::byte> want = attention.written(reference);
-  for (Bench& bench : cpu_benches()) EXPECT_EQ(attention.written(bench), want) << bench.ops().name();
+  const AttentionCase attention = mixed();
+  const std::vector<std::byte> want = attention.write(reference).memory;
+  for (Bench& bench : cpu_benches()) EXPECT_EQ(attention.write(bench).memory, want) << bench.ops().name();
 }
 
 TEST(Attention, OfNoRowsDoesNothing) {
-  const AttentionSpec spec{2, 1, 16, 0.25f, 0, 0, {}};
-  for (Bench& bench : cpu_benches()) EXPECT_TRUE(AttentionCase(spec, DType::bf16, 16, 1).run(bench).values.empty());
-  Bench reference = Bench::reference();
-  EXPECT_TRUE(AttentionCase(spec, DType::bf16, 16, 1).run(reference).values.empty());
+  const AttentionSpec spec{2, 1, 16, 0.25f, 0, 0, {}, 0};
+  const AttentionCase nothing(spec, DType::bf16, 16, 1);
+  std::vector<Bench> benches = cpu_benches();
+  benches.push_back(Bench::reference());
+  for (Bench& bench : benches) EXPECT_TRUE(nothing.run(bench, nothing.write(bench)).values.empty());
 }
 
 // Scores far apart: the largest one wins, nothing overflows.
 TEST(Attention, TakesLargeScores) {
-  const AttentionSpec spec{1, 1, 16, 1.0f, 0, 0, {}};
+  const AttentionSpec spec{1, 1, 16, 1.0f, 0, 0, {}, 0};
   const std::int32_t context = 600;
   std::vector<float> q(16, 10.0f), k(static_cast<std::size_t>(context) * 16, -10.0f),
       v(static_cast<std::size_t>(context) * 16, 1.0f);
@@ -107,7 +116,7 @@ TEST(Attention, TakesLargeScores) {
   for (Bench& bench : cpu_benches()) {
     AttentionCase attention(spec, DType::f32, 16, 1);
     attention.add(context, 1, q, k, v);
-    EXPECT_EQ(attention.run(bench).values, std::vector<float>(16, 7.0f)) << bench.ops().name();
+    EXPECT_EQ(attention.run(bench, attention.write(bench)).values, std::vector<float>(16, 7.0f)) << bench.ops().name();
   }
 }
 

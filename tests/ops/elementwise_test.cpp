@@ -83,6 +83,38 @@ TEST_F(Elementwises, ScaleBySigmoidAgrees) {
   }
 }
 
+// A slice of wider rows: what lies beside it is left alone.
+TEST_F(Elementwises, ScaleRowsAndCopyRowsKeepToTheirRows) {
+  const std::int64_t tokens = 4, heads = 2, dim = 6, width = 20;
+  const Tensor original = Tensor::random({tokens, width}, random_);
+  const std::vector<float> factors = {0.5f, -3.0f, 1.0f, 7.25f};
+  std::vector<Bench> benches = cpu_benches();
+  benches.push_back(Bench::reference());
+  for (Bench& bench : benches) {
+    Tensor scaled = original;
+    TensorView part(scaled.view().data + 3 * sizeof(float), DType::f32, {tokens, heads, dim});
+    part.stride = {width, dim, 1, 0};
+    bench.ops().scale_rows(part, factors, bench.stream());
+    Tensor copy({tokens, width});
+    TensorView from(part.data, DType::f32, {tokens, heads * dim}), to(copy.view().data, DType::f32, {tokens, heads * dim});
+    from.stride[0] = to.stride[0] = width;
+    bench.ops().copy_rows(from, to, bench.stream());
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      for (std::int64_t c = 0; c < width; ++c) {
+        const auto i = static_cast<std::size_t>(t * width + c);
+        const bool inside = c >= 3 && c < 3 + heads * dim;
+        EXPECT_EQ(scaled.values[i], original.values[i] * (inside ? factors[static_cast<std::size_t>(t)] : 1.0f));
+        if (inside) {
+          EXPECT_EQ(copy.values[i - 3], scaled.values[i]);
+        }
+        if (c >= heads * dim) {
+          EXPECT_TRUE(std::isnan(copy.values[i]));
+        }
+      }
+    }
+  }
+}
+
 TEST_F(Elementwises, ActivateAgreesAndMayWriteOverUp) {
   for (Bench& bench : cpu_benches()) {
     for (const Elementwise kind : {Elementwise::silu, Elementwise::gelu, Elementwise::gelu_tanh, Elementwise::relu2}) {

@@ -58,13 +58,16 @@ def rope():
 
 def attention():
     cases = []
-    for heads, kv_heads, head_dim, window, chunk, sinks in [(4, 2, 4, 0, 0, False), (2, 2, 4, 3, 0, False), (4, 1, 4, 0, 4, False),
-                                                             (2, 1, 6, 0, 0, True), (4, 2, 4, 3, 0, True)]:
+    for heads, kv_heads, head_dim, window, chunk, sinks, latent in [
+        (4, 2, 4, 0, 0, False, 0), (2, 2, 4, 3, 0, False, 0), (4, 1, 4, 0, 4, False, 0), (2, 1, 6, 0, 0, True, 0),
+        (4, 2, 4, 3, 0, True, 0), (4, 1, 6, 0, 0, False, 4)]:  # latent: values are the first so many dimensions of the keys
         scale = float(np.float32(head_dim**-0.5))
         sink = numbers(heads) if sinks else np.zeros(0, np.float32)
         sequences = []
         for context, rows in [(9, 9), (7, 2), (1, 1)]:
             q, k, v = numbers(rows, heads, head_dim), numbers(context, kv_heads, head_dim), numbers(context, kv_heads, head_dim)
+            if latent:
+                v = k[:, :, :latent]
             own = np.repeat(np.arange(kv_heads), heads // kv_heads)
             scores = np.einsum("rhd,chd->hrc", q.astype(np.float64), k.astype(np.float64)[:, own]) * scale
             row, column = np.arange(context - rows, context)[:, None], np.arange(context)[None, :]
@@ -81,7 +84,7 @@ def attention():
             out = np.einsum("hrc,chd->rhd", weights, v.astype(np.float64)[:, own])
             sequences.append(dict(context=context, rows=rows, q=flat(q), k=flat(k), v=flat(v), out=flat(out)))
         cases.append(dict(heads=heads, kv_heads=kv_heads, head_dim=head_dim, window=window, chunk=chunk, scale=scale,
-                          sinks=flat(sink), sequences=sequences))
+                          sinks=flat(sink), value_dim=latent, sequences=sequences))
     return cases
 
 

@@ -78,11 +78,12 @@ TEST(Tables, Activations) {
 }
 
 TEST(Tables, Attention) {
-  ASSERT_EQ(tables()["attention"].size(), 5u);
+  ASSERT_EQ(tables()["attention"].size(), 6u);
   for (Bench& bench : all_benches()) {
     for (const Json& c : tables()["attention"]) {
       const std::vector<float> sinks = floats(c["sinks"]);
-      const AttentionSpec spec{c["heads"], c["kv_heads"], c["head_dim"], c["scale"], c["window"], c["chunk"], sinks};
+      const AttentionSpec spec{c["heads"],  c["kv_heads"], c["head_dim"], c["scale"],
+                               c["window"], c["chunk"],    sinks,         c["value_dim"]};
       AttentionCase attention(spec, DType::f32, 3, 7);
       std::vector<float> want;
       for (const Json& s : c["sequences"]) {
@@ -90,7 +91,7 @@ TEST(Tables, Attention) {
         const std::vector<float> out = floats(s["out"]);
         want.insert(want.end(), out.begin(), out.end());
       }
-      EXPECT_TRUE(close(attention.run(bench).values, want, 0, 2e-6))
+      EXPECT_TRUE(close(attention.run(bench, attention.write(bench)).values, want, 0, 2e-6))
           << bench.ops().name() << " " << c["window"] << " " << c["chunk"];
     }
   }
