@@ -18,7 +18,7 @@
 namespace conclave {
 
 struct EngineOptions {
-  std::string model{};               // folder; empty: the model built into the library
+  std::string model{};               // folder, or org/name of the hub; empty: the built-in model
   bool skip_tokenizer_init = false;  // token ids in and out only; the folder needs no tokenizer
   std::string chat_template{};       // Jinja text used instead of the model's; empty: the model's
   bool generation_config = true;     // take sampling defaults from generation_config.json
@@ -39,6 +39,9 @@ struct EngineOptions {
 
   // Called on the opening thread with bytes of weights prepared so far and of all; may be empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress{};
+  // The same for bytes downloaded, should the model have to be fetched; and whether to give that up.
+  std::function<void(std::int64_t done, std::int64_t total)> download_progress{};
+  std::function<bool()> cancelled{};
 };
 
 class EngineCore;

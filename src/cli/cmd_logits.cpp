@@ -8,7 +8,7 @@
 #include "checkpoint/safetensors_writer.h"
 #include "cli/command.h"
 #include "cli/engine_options.h"
-#include "models/embedded.h"
+#include "models/model_files.h"
 #include "models/single_sequence.h"
 
 namespace conclave::cli {
@@ -78,7 +78,7 @@ void print(const Result& r, std::int32_t vocab) {
 }
 
 int logits(const LogitsFlags& flags) {
-  const std::shared_ptr<const FileSet> files = flags.model.empty() ? embedded_model() : open_folder(flags.model);
+  const std::shared_ptr<const FileSet> files = open_model_files(flags.model);
   const auto checkpoint = Checkpoint::open(files);
   const auto device = open_cpu_device(flags.threads);
   const auto ops = flags.reference ? make_reference_ops() : make_cpu_ops(device->caps());
@@ -104,7 +104,7 @@ void add_logits(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("logits", "Logits of every position of a token-id prompt; needs no tokenizer");
   command->footer("The file of --out holds ids [T], logits [T, V], greedy [N] and margin [N] (float32, the top-1 to top-2 gap).\n"
                   "Example: conclave logits /models/tiny --ids 5,17,42 --f32 --new 8 --out logits.safetensors");
-  command->add_option("model", flags->model, "Folder of the model; left out: the built-in one");
+  command->add_option("model", flags->model, "Folder, or org/name of the hub; left out: the built-in model");
   command->add_option("--ids", flags->ids, "The prompt, such as 5,17,42")->required();
   command->add_flag("--f32", flags->reference, "By the float32 reference path with a float32 cache");
   command->add_option("--new", flags->new_tokens, "Greedy tokens to add")->check(CLI::Range(0, 1 << 20));

@@ -4,13 +4,14 @@
 
 #include <charconv>
 
+#include "cli/interrupt.h"
 #include "cli/progress_bar.h"
 #include "io/mapped_file.h"
 
 namespace conclave::cli {
 
 void add_model_flag(CLI::App& command, std::string& model) {
-  command.add_option("-m,--model", model, "Folder with config.json, safetensors and tokenizer.json; left out: the built-in model");
+  command.add_option("-m,--model", model, "Folder with config.json, safetensors and tokenizer.json, or org/name of the hub; left out: the built-in model");
 }
 
 void add_engine_flags(CLI::App& command, EngineFlags& flags) {
@@ -58,7 +59,9 @@ std::unique_ptr<Engine> open_engine(EngineFlags flags) {
   if (o.reference && o.kv_cache_dtype == "auto") o.kv_cache_dtype = "f32";
   o.generation_config = flags.generation_config == "auto";
   if (!flags.chat_template_file.empty()) o.chat_template = MappedFile::open(flags.chat_template_file)->text();
-  ProgressBar bar("Loading");
+  ProgressBar download("Downloading"), bar("Loading");
+  o.download_progress = [&download](std::int64_t done, std::int64_t total) { download.show(done, total); };
+  o.cancelled = [] { return interrupts() > 0; };
   o.progress = [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); };
   return Engine::open(o);
 }
