@@ -8,8 +8,8 @@
 namespace conclave {
 
 void check_failed(const char* expression, const char* file, int line, const std::string& values) noexcept {
-  std::fprintf(stderr, "%s:%d: internal error, this does not hold: %s%s%s\n", file, line, expression,
-               values.empty() ? "" : "; ", values.c_str());
+  std::fprintf(stderr, "%s:%d: internal error, this does not hold: %s%s%s\n", file, line, expression, values.empty() ? "" : "; ",
+               values.c_str());
   std::abort();
 }
 

@@ -17,7 +17,14 @@ struct e2m1 {
   // Nearest, ties to the even code, saturating at 6; the sign bit is set iff value < 0. NaN becomes 6.
   static constexpr e2m1 from_float(float value) {
     const float a = value < 0 ? -value : value;
-    const int m = a <= 0.25f ? 0 : a < 0.75f ? 1 : a <= 1.25f ? 2 : a < 1.75f ? 3 : a <= 2.5f ? 4 : a < 3.5f ? 5 : a <= 5.0f ? 6 : 7;
+    const int m = a <= 0.25f   ? 0
+                  : a < 0.75f  ? 1
+                  : a <= 1.25f ? 2
+                  : a < 1.75f  ? 3
+                  : a <= 2.5f  ? 4
+                  : a < 3.5f   ? 5
+                  : a <= 5.0f  ? 6
+                               : 7;
     return {static_cast<std::uint8_t>(value < 0 ? m | 8 : m)};
   }
 };

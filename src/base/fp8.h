@@ -17,9 +17,9 @@ constexpr std::uint8_t encode_minifloat(float value, int mantissa, int bias, std
   const int exponent = static_cast<int>(magnitude >> 23) - 127;
   const int min_exponent = 1 - bias;  // of the smallest normal; below it the step stays that of the subnormals
   const int step = (exponent < min_exponent ? min_exponent : exponent) - mantissa;
-  if (exponent < min_exponent - mantissa - 1) return sign;  // below half of the smallest subnormal
+  if (exponent < min_exponent - mantissa - 1) return sign;                // below half of the smallest subnormal
   const std::uint32_t significand = (magnitude & 0x7fffffu) | 0x800000u;  // exponent >= -126 here, so it is normal
-  const int shift = step - (exponent - 23);                              // 1 <= shift <= 24
+  const int shift = step - (exponent - 23);                               // 1 <= shift <= 24
   const std::uint32_t half = 1u << (shift - 1);
   std::uint32_t q = significand >> shift;
   const std::uint32_t rest = significand & ((1u << shift) - 1u);

@@ -45,8 +45,9 @@ Answer print_answer(Engine& engine, Request request, bool show_ids) {
 void print_timings(const Done& done) {
   const int decoded = done.usage.completion_tokens - 1;  // the first token belongs to the prompt's pass
   const double per_second = done.timings.decode > 0 ? decoded / done.timings.decode : 0.0;
-  fmt::print(stderr, "{} tokens at {:.0f} tokens/s, the first after {:.1f} ms; prompt of {} tokens; ended by {}\n", done.usage.completion_tokens,
-             per_second, 1e3 * done.timings.first_token, done.usage.prompt_tokens, to_string(done.reason));
+  fmt::print(stderr, "{} tokens at {:.0f} tokens/s, the first after {:.1f} ms; prompt of {} tokens; ended by {}\n",
+             done.usage.completion_tokens, per_second, 1e3 * done.timings.first_token, done.usage.prompt_tokens,
+             to_string(done.reason));
 }
 
 void print_kernels(const ModelInfo& info) {

@@ -62,7 +62,8 @@ class Conversation {
   bool forget_oldest_turn() {
     const std::size_t first = flags_.system.empty() ? 0 : 1;
     if (messages_.size() < first + 3) return false;  // only the new question is left
-    messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(first), messages_.begin() + static_cast<std::ptrdiff_t>(first + 2));
+    messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(first),
+                    messages_.begin() + static_cast<std::ptrdiff_t>(first + 2));
     return true;
   }
   Engine& engine_;
@@ -76,9 +77,12 @@ int chat(ChatFlags& flags) {
   count_interrupts();
   const std::unique_ptr<Engine> engine = open_engine(flags.engine);
   if (!engine->info().has_chat_template)
-    throw Error(Errc::unsupported, engine->info().location + ": the model has no chat template; give one with --chat-template, or use `conclave run --raw`");
+    throw Error(
+        Errc::unsupported,
+        engine->info().location + ": the model has no chat template; give one with --chat-template, or use `conclave run --raw`");
   const bool terminal = isatty(STDIN_FILENO) == 1;
-  if (terminal) fmt::print(stderr, "{} ({}). /help says what else there is.\n", engine->info().location, engine->info().architecture);
+  if (terminal)
+    fmt::print(stderr, "{} ({}). /help says what else there is.\n", engine->info().location, engine->info().architecture);
   Conversation conversation(*engine, flags);
   for (std::string line;;) {
     forget_interrupts();

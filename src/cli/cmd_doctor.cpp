@@ -23,8 +23,8 @@ int doctor() {
   const auto cards = find_cuda_devices();
   if (cards.empty()) fmt::print("GPUs:    none\n");
   for (const DeviceCaps& card : cards)
-    fmt::print("GPU:     {}, compute capability {}.{}, {:.1f} GB\n", card.name, card.compute_capability / 10, card.compute_capability % 10,
-               static_cast<double>(card.memory_bytes) / 1e9);
+    fmt::print("GPU:     {}, compute capability {}.{}, {:.1f} GB\n", card.name, card.compute_capability / 10,
+               card.compute_capability % 10, static_cast<double>(card.memory_bytes) / 1e9);
   fmt::print("kernels:\n");
   for (const auto& [kernel, isa] : kernel_origins(caps.isa)) fmt::print("  {:<12} {}\n", kernel, isa);
   fmt::print("expert backends:\n");

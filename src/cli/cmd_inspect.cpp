@@ -9,8 +9,8 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/engine_options.h"
-#include "models/model_files.h"
 #include "models/model.h"
+#include "models/model_files.h"
 
 namespace conclave::cli {
 namespace {
@@ -24,9 +24,10 @@ struct InspectFlags {
 void print_description(const ModelDescription& d, const Checkpoint& checkpoint) {
   const ModelConfig& c = d.config;
   fmt::print("{}\n  {}: {} layers, hidden {}, vocabulary {}, {} heads ({} for keys and values) of {}, context {}\n",
-             checkpoint.files().location(), c.architecture, c.layers, c.hidden, c.vocab, c.heads, c.kv_heads, c.head_dim, c.max_positions);
-  fmt::print("  {} tensors, {:.1f} MB; quantisation: {}\n", checkpoint.names().size(), static_cast<double>(checkpoint.total_bytes()) / 1e6,
-             d.quant.describe());
+             checkpoint.files().location(), c.architecture, c.layers, c.hidden, c.vocab, c.heads, c.kv_heads, c.head_dim,
+             c.max_positions);
+  fmt::print("  {} tensors, {:.1f} MB; quantisation: {}\n", checkpoint.names().size(),
+             static_cast<double>(checkpoint.total_bytes()) / 1e6, d.quant.describe());
   fmt::print("  end tokens: {}\n", fmt::join(c.eos_ids, ", "));
 }
 
@@ -38,7 +39,8 @@ void print_types(const Checkpoint& checkpoint) {
     ++count;
     bytes += info.bytes;
   }
-  for (const auto& [type, sum] : types) fmt::print("    {:<8} {:>6} tensors {:>12.3f} MB\n", type, sum.first, static_cast<double>(sum.second) / 1e6);
+  for (const auto& [type, sum] : types)
+    fmt::print("    {:<8} {:>6} tensors {:>12.3f} MB\n", type, sum.first, static_cast<double>(sum.second) / 1e6);
 }
 
 void print_tensors(const Checkpoint& checkpoint) {

@@ -74,7 +74,8 @@ void print(const Result& r, std::int32_t vocab) {
     const Argmax best = argmax(std::span(r.logits).subspan(t * static_cast<std::size_t>(vocab), static_cast<std::size_t>(vocab)));
     fmt::print("position {:>5}  id {:>6}  most likely next {:>6}  margin {:.4f}\n", t, r.prompt[t], best.id, best.margin);
   }
-  for (std::size_t i = 0; i < r.greedy.size(); ++i) fmt::print("greedy   {:>5}  id {:>6}  margin {:.4f}\n", i, r.greedy[i], r.margins[i]);
+  for (std::size_t i = 0; i < r.greedy.size(); ++i)
+    fmt::print("greedy   {:>5}  id {:>6}  margin {:.4f}\n", i, r.greedy[i], r.margins[i]);
 }
 
 int logits(const LogitsFlags& flags) {
@@ -89,8 +90,10 @@ int logits(const LogitsFlags& flags) {
   check_ids(prompt, model->config());
   const auto length = static_cast<std::int64_t>(prompt.size()) + flags.new_tokens;
   if (length > model->config().max_positions)
-    throw Error(Errc::bad_input, fmt::format("{} tokens of prompt and answer: the model knows positions up to {}", length, model->config().max_positions));
-  SingleSequence sequence(*model, *device, *ops, static_cast<std::int32_t>(length), flags.chunk, flags.reference ? DType::f32 : DType::bf16);
+    throw Error(Errc::bad_input, fmt::format("{} tokens of prompt and answer: the model knows positions up to {}", length,
+                                             model->config().max_positions));
+  SingleSequence sequence(*model, *device, *ops, static_cast<std::int32_t>(length), flags.chunk,
+                          flags.reference ? DType::f32 : DType::bf16);
   const Result result = compute(flags, sequence, model->config().vocab);
   if (!flags.out.empty()) write(result, model->config().vocab, flags.out);
   print(result, model->config().vocab);
@@ -102,15 +105,19 @@ int logits(const LogitsFlags& flags) {
 void add_logits(CLI::App& app, Action& action) {
   auto flags = std::make_shared<LogitsFlags>();
   CLI::App* command = app.add_subcommand("logits", "Logits of every position of a token-id prompt; needs no tokenizer");
-  command->footer("The file of --out holds ids [T], logits [T, V], greedy [N] and margin [N] (float32, the top-1 to top-2 gap).\n"
-                  "Example: conclave logits /models/tiny --ids 5,17,42 --f32 --new 8 --out logits.safetensors");
+  command->footer(
+      "The file of --out holds ids [T], logits [T, V], greedy [N] and margin [N] (float32, the top-1 to top-2 gap).\n"
+      "Example: conclave logits /models/tiny --ids 5,17,42 --f32 --new 8 --out logits.safetensors");
   command->add_option("model", flags->model, "Folder, or org/name of the hub; left out: the built-in model");
   command->add_option("--ids", flags->ids, "The prompt, such as 5,17,42")->required();
   command->add_flag("--f32", flags->reference, "By the float32 reference path with a float32 cache");
   command->add_option("--new", flags->new_tokens, "Greedy tokens to add")->check(CLI::Range(0, 1 << 20));
   command->add_option("--out", flags->out, "Write everything to this safetensors file");
-  command->add_option("--moe-backend", flags->moe_backend, "auto, latency, throughput or a backend's name")->envname("CONCLAVE_MOE_BACKEND");
-  command->add_option("--threads", flags->threads, "Threads that compute; 0: as many as may run")->envname("CONCLAVE_THREADS")->check(CLI::Range(0, 4096));
+  command->add_option("--moe-backend", flags->moe_backend, "auto, latency, throughput or a backend's name")
+      ->envname("CONCLAVE_MOE_BACKEND");
+  command->add_option("--threads", flags->threads, "Threads that compute; 0: as many as may run")
+      ->envname("CONCLAVE_THREADS")
+      ->check(CLI::Range(0, 4096));
   command->add_option("--chunk", flags->chunk, "Tokens of the prompt per step")->check(CLI::Range(1, 65536));
   command->add_flag("--skip-tokenizer-init", flags->skip_tokenizer, "Accepted for symmetry: this command never needs a tokenizer");
   command->callback([flags, &action] { action = [flags] { return logits(*flags); }; });

@@ -26,14 +26,17 @@ struct RunFlags {
 std::string prompt_of(RunFlags& flags) {
   auto& words = flags.positional;
   if (words.size() == 2) {
-    if (!flags.engine.options.model.empty()) throw Error(Errc::bad_input, "the model is given twice, by --model and before the prompt");
+    if (!flags.engine.options.model.empty())
+      throw Error(Errc::bad_input, "the model is given twice, by --model and before the prompt");
     flags.engine.options.model = words.front();
     words.erase(words.begin());
   }
   if (words.size() == 1 && std::filesystem::is_directory(words.front()))
-    throw Error(Errc::bad_input, fmt::format("'{0}' is a folder and there is no prompt: conclave run {0} \"your question\"", words.front()));
+    throw Error(Errc::bad_input,
+                fmt::format("'{0}' is a folder and there is no prompt: conclave run {0} \"your question\"", words.front()));
   if (!words.empty() && words.front() != "-") return words.front();
-  if (words.empty() && isatty(STDIN_FILENO) == 1) throw Error(Errc::bad_input, "there is no prompt: conclave run \"your question\"");
+  if (words.empty() && isatty(STDIN_FILENO) == 1)
+    throw Error(Errc::bad_input, "there is no prompt: conclave run \"your question\"");
   return {std::istreambuf_iterator<char>(std::cin), {}};
 }
 
@@ -80,11 +83,12 @@ int run(RunFlags& flags) {
 void add_run(CLI::App& app, Action& action) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* command = app.add_subcommand("run", "Answer one prompt");
-  command->footer("Examples:\n"
-                  "  conclave run \"Tom has 3 bags with 4 apples each. How many apples are there?\"\n"
-                  "  conclave run /models/Qwen3-30B-A3B \"Why is the sky blue?\" --max-tokens 200\n"
-                  "  conclave run --raw --temperature 0 < prompt.txt\n"
-                  "  conclave run /models/tiny --ids 5,17,42 --skip-tokenizer-init --max-tokens 8");
+  command->footer(
+      "Examples:\n"
+      "  conclave run \"Tom has 3 bags with 4 apples each. How many apples are there?\"\n"
+      "  conclave run /models/Qwen3-30B-A3B \"Why is the sky blue?\" --max-tokens 200\n"
+      "  conclave run --raw --temperature 0 < prompt.txt\n"
+      "  conclave run /models/tiny --ids 5,17,42 --skip-tokenizer-init --max-tokens 8");
   command->add_option("prompt", flags->positional, "[MODEL] PROMPT; '-' or nothing: the prompt is read from stdin")->expected(0, 2);
   command->add_option("--ids", flags->ids, "The prompt as token ids, such as 5,17,42");
   command->add_option("--system", flags->system, "A system message before the prompt");

@@ -10,9 +10,9 @@ using Action = std::function<int()>;
 
 // Exit statuses, the same for every command.
 inline constexpr int kSuccess = 0;
-inline constexpr int kFailed = 1;        // the error is on stderr
-inline constexpr int kUsage = 2;         // wrong options
-inline constexpr int kInterrupted = 130; // Ctrl-C
+inline constexpr int kFailed = 1;         // the error is on stderr
+inline constexpr int kUsage = 2;          // wrong options
+inline constexpr int kInterrupted = 130;  // Ctrl-C
 
 void add_run(CLI::App& app, Action&);
 void add_chat(CLI::App& app, Action&);

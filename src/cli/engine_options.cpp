@@ -11,7 +11,9 @@
 namespace conclave::cli {
 
 void add_model_flag(CLI::App& command, std::string& model) {
-  command.add_option("-m,--model", model, "Folder with config.json, safetensors and tokenizer.json, or org/name of the hub; left out: the built-in model");
+  command.add_option(
+      "-m,--model", model,
+      "Folder with config.json, safetensors and tokenizer.json, or org/name of the hub; left out: the built-in model");
 }
 
 void add_engine_flags(CLI::App& command, EngineFlags& flags) {
@@ -19,23 +21,38 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags) {
   const char* group = "Engine";
   add_model_flag(command, o.model);
   command.add_option("--threads", o.threads, "Threads that compute; 0: as many as this process may use")
-      ->envname("CONCLAVE_THREADS")->check(CLI::Range(0, 4096))->group(group);
-  command.add_option("--moe-backend", o.moe_backend, "auto, latency, throughput or a backend's name (see `doctor`); never another one silently")
-      ->envname("CONCLAVE_MOE_BACKEND")->group(group);
+      ->envname("CONCLAVE_THREADS")
+      ->check(CLI::Range(0, 4096))
+      ->group(group);
+  command
+      .add_option("--moe-backend", o.moe_backend,
+                  "auto, latency, throughput or a backend's name (see `doctor`); never another one silently")
+      ->envname("CONCLAVE_MOE_BACKEND")
+      ->group(group);
   command.add_option("--dtype", flags.dtype, "auto, or float32: everything by the slow reference with a float32 cache")
-      ->check(CLI::IsMember({"auto", "float32"}))->group(group);
+      ->check(CLI::IsMember({"auto", "float32"}))
+      ->group(group);
   command.add_option("--kv-cache-dtype", o.kv_cache_dtype, "auto, bfloat16 or float32")->group(group);
   command.add_option("--max-model-len", o.max_model_len, "Most tokens of prompt and answer together; 0: the model's own limit")
-      ->check(CLI::NonNegativeNumber)->group(group);
-  command.add_option("--max-num-seqs", o.max_num_seqs, "Most sequences that run at once")->check(CLI::NonNegativeNumber)->group(group);
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  command.add_option("--max-num-seqs", o.max_num_seqs, "Most sequences that run at once")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
   command.add_option("--max-num-batched-tokens", o.max_num_batched_tokens, "Most tokens of one step; longer prompts go in chunks")
-      ->check(CLI::NonNegativeNumber)->group(group);
-  command.add_flag("--no-verify{false}", o.verify, "Do not compare the chosen expert kernels with the reference while loading")->group(group);
-  command.add_flag("--skip-tokenizer-init", o.skip_tokenizer_init, "Token ids in and out; the folder needs no tokenizer")->group(group);
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  command.add_flag("--no-verify{false}", o.verify, "Do not compare the chosen expert kernels with the reference while loading")
+      ->group(group);
+  command.add_flag("--skip-tokenizer-init", o.skip_tokenizer_init, "Token ids in and out; the folder needs no tokenizer")
+      ->group(group);
   command.add_option("--chat-template", flags.chat_template_file, "Jinja file used instead of the model's own template")
-      ->check(CLI::ExistingFile)->group(group);
-  command.add_option("--generation-config", flags.generation_config, "auto: sampling defaults of generation_config.json; vllm: none")
-      ->check(CLI::IsMember({"auto", "vllm"}))->group(group);
+      ->check(CLI::ExistingFile)
+      ->group(group);
+  command
+      .add_option("--generation-config", flags.generation_config, "auto: sampling defaults of generation_config.json; vllm: none")
+      ->check(CLI::IsMember({"auto", "vllm"}))
+      ->group(group);
 }
 
 void add_sampling_flags(CLI::App& command, SamplingParams& s) {
@@ -49,7 +66,9 @@ void add_sampling_flags(CLI::App& command, SamplingParams& s) {
   command.add_option("--presence-penalty", s.presence_penalty, "Taken off tokens generated before")->group(group);
   command.add_option("--frequency-penalty", s.frequency_penalty, "The same, once per time they were generated")->group(group);
   command.add_option("--seed", s.seed, "The same seed gives the same answer")->group(group);
-  command.add_option("--stop", s.stop, "Text that ends the answer; may be given several times")->allow_extra_args(false)->group(group);
+  command.add_option("--stop", s.stop, "Text that ends the answer; may be given several times")
+      ->allow_extra_args(false)
+      ->group(group);
   command.add_flag("--ignore-eos", s.ignore_eos, "Go on after the end token, to --max-tokens")->group(group);
 }
 
@@ -74,7 +93,8 @@ std::vector<std::int32_t> parse_ids(const std::string& text) {
     std::int32_t id = 0;
     const auto [next, status] = std::from_chars(at, end, id);
     if (status != std::errc{} || (next != end && *next != ','))
-      throw Error(Errc::bad_input, fmt::format("token ids: expected whole numbers with commas between, such as 5,17,42; found '{}'", text));
+      throw Error(Errc::bad_input,
+                  fmt::format("token ids: expected whole numbers with commas between, such as 5,17,42; found '{}'", text));
     ids.push_back(id);
     at = next == end ? end : next + 1;
   }

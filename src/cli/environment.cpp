@@ -23,7 +23,9 @@ void check_environment() {
     if (name.substr(0, kPrefix.size()) != kPrefix) continue;
     bool known = false;
     for (std::string_view k : kKnown) known = known || k == name;
-    if (!known) problems += (problems.empty() ? "" : "; ") + ("unknown environment variable " + std::string(name)) + did_you_mean(name, kKnown);
+    if (!known)
+      problems +=
+          (problems.empty() ? "" : "; ") + ("unknown environment variable " + std::string(name)) + did_you_mean(name, kKnown);
   }
   if (!problems.empty()) throw Error(Errc::bad_input, problems);
 }

@@ -15,18 +15,24 @@ namespace {
 // Every command, in the order of --help.
 constexpr void (*kCommands[])(CLI::App&, Action&) = {add_run, add_chat, add_inspect, add_logits, add_doctor};
 
-const std::map<std::string, LogLevel> kLevels{{"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warning", LogLevel::warning},
-                                              {"error", LogLevel::error}, {"off", LogLevel::off}};
+const std::map<std::string, LogLevel> kLevels{{"debug", LogLevel::debug},
+                                              {"info", LogLevel::info},
+                                              {"warning", LogLevel::warning},
+                                              {"error", LogLevel::error},
+                                              {"off", LogLevel::off}};
 
 int main(int argc, char** argv) {
   CLI::App app{"Runs Mixture-of-Experts language models on any CPU.", "conclave"};
   app.set_version_flag("--version", fmt::format("conclave {}", version()));
   app.require_subcommand(1);
   app.get_formatter()->column_width(36);
-  app.footer("`conclave COMMAND --help` tells more. Exit status: 0 done, 1 failed (the reason is on stderr), 2 wrong usage, 130 interrupted.");
+  app.footer(
+      "`conclave COMMAND --help` tells more. Exit status: 0 done, 1 failed (the reason is on stderr), 2 wrong usage, 130 "
+      "interrupted.");
   LogLevel level = LogLevel::warning;
   app.add_option("--log-level", level, "debug, info, warning, error or off")
-      ->envname("CONCLAVE_LOG_LEVEL")->transform(CLI::CheckedTransformer(kLevels, CLI::ignore_case));
+      ->envname("CONCLAVE_LOG_LEVEL")
+      ->transform(CLI::CheckedTransformer(kLevels, CLI::ignore_case));
   Action action;
   for (const auto add : kCommands) add(app, action);
   try {

@@ -8,7 +8,10 @@
 namespace conclave::cli {
 
 ProgressBar::ProgressBar(std::string label)
-    : label_(std::move(label)), start_(Clock::now()), last_(start_ + std::chrono::milliseconds(400)), terminal_(isatty(STDERR_FILENO) == 1) {}
+    : label_(std::move(label)),
+      start_(Clock::now()),
+      last_(start_ + std::chrono::milliseconds(400)),
+      terminal_(isatty(STDERR_FILENO) == 1) {}
 
 ProgressBar::~ProgressBar() {
   if (drawn_) std::fputs("\r\033[K", stderr);
@@ -23,8 +26,8 @@ void ProgressBar::show(std::int64_t done, std::int64_t total) {
   const double share = static_cast<double>(done) / static_cast<double>(total);
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const int filled = static_cast<int>(share * kWidth);
-  fmt::print(stderr, "\r\033[K{} [{:=<{}}{:<{}}] {:3.0f} %  {:.2f} GB/s  {:.0f} s left", label_, "", filled, "", kWidth - filled, 100 * share,
-             static_cast<double>(done) / seconds / 1e9, share > 0 ? seconds * (1 - share) / share : 0.0);
+  fmt::print(stderr, "\r\033[K{} [{:=<{}}{:<{}}] {:3.0f} %  {:.2f} GB/s  {:.0f} s left", label_, "", filled, "", kWidth - filled,
+             100 * share, static_cast<double>(done) / seconds / 1e9, share > 0 ? seconds * (1 - share) / share : 0.0);
 }
 
 }  // namespace conclave::cli

@@ -21,9 +21,9 @@ const Architecture& architecture_of(const ModelConfig& config) {
       names.push_back(name);
     }
   }
-  throw Error(Errc::unsupported, fmt::format("{}: architecture '{}' is not one that this build can run{}; it can run: {}", kConfig,
-                                             config.architecture, did_you_mean(config.architecture, names),
-                                             fmt::join(names, ", ")));
+  throw Error(Errc::unsupported,
+              fmt::format("{}: architecture '{}' is not one that this build can run{}; it can run: {}", kConfig,
+                          config.architecture, did_you_mean(config.architecture, names), fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -47,7 +47,8 @@ ModelDescription describe_model(const FileSet& files) {
     return file ? std::optional(parse_json(file->text(), name, limits)) : std::nullopt;
   };
   const std::optional<Json> config = read(kConfig);
-  if (!config) throw Error(Errc::not_found, fmt::format("{}: there is no config.json, which says what the model is", files.location()));
+  if (!config)
+    throw Error(Errc::not_found, fmt::format("{}: there is no config.json, which says what the model is", files.location()));
   const std::optional<Json> generation = read("generation_config.json");
   const std::optional<Json> sidecar = read("hf_quant_config.json");
   return {parse_model_config(*config, generation ? &*generation : nullptr),

@@ -7,9 +7,11 @@
 
 namespace conclave {
 
-std::unique_ptr<Block> attention_block(const ModelConfig& c, Loader& loader, const std::string& at, const AttentionOptions& options) {
+std::unique_ptr<Block> attention_block(const ModelConfig& c, Loader& loader, const std::string& at,
+                                       const AttentionOptions& options) {
   Attention::Parts parts;
-  parts.spec = {c.heads, c.kv_heads, c.head_dim, 1.0f / std::sqrt(static_cast<float>(c.head_dim)), options.window, options.chunk, {}};
+  parts.spec = {c.heads,        c.kv_heads,    c.head_dim, 1.0f / std::sqrt(static_cast<float>(c.head_dim)),
+                options.window, options.chunk, {}};
   parts.temperature = options.temperature;
   parts.cache_layer = loader.kv_layer(at.substr(0, at.size() - 1));
   parts.qk_norm = options.qk_norm;

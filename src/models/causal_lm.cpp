@@ -5,8 +5,8 @@ namespace {
 
 class CausalLm final : public Model {
  public:
-  CausalLm(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context, const AddBlocks& add,
-           const CausalLmNames& names)
+  CausalLm(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context,
+           const AddBlocks& add, const CausalLmNames& names)
       : config_(config), ops_(context.ops) {
     Loader loader(config_, checkpoint, quant, context);
     Decoder::Parts& parts = decoder_.parts();

@@ -11,7 +11,8 @@
 namespace conclave {
 
 // Names one block's norm and puts both at the end of the list. `blocks` must have room: slots may not move.
-void add_block(Loader&, std::vector<Decoder::ResidualBlock>& blocks, const std::string& norm, std::int32_t hidden, std::unique_ptr<Block>);
+void add_block(Loader&, std::vector<Decoder::ResidualBlock>& blocks, const std::string& norm, std::int32_t hidden,
+               std::unique_ptr<Block>);
 
 // Where a publisher keeps what is not a layer.
 struct CausalLmNames {

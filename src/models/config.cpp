@@ -21,7 +21,8 @@ std::string shown(const Json& value) {
   return text;
 }
 
-// Where the rope's own keys live: transformers 5 has one object with theta in it, transformers 4 a scaling object beside rope_theta.
+// Where the rope's own keys live: transformers 5 has one object with theta in it, transformers 4 a scaling object beside
+// rope_theta.
 const Json* rope_object(const Json& model) {
   for (const char* key : {"rope_parameters", "rope_scaling"})
     if (const auto it = model.find(key); it != model.end() && it->is_object()) return &*it;
@@ -146,12 +147,14 @@ ModelConfig parse_model_config(const Json& config, const Json* generation_config
   const auto nested = config.find("text_config");
   ModelConfig out;
   out.json = std::make_shared<const Json>(nested != config.end() && nested->is_object() ? *nested : config);
-  out.generation = std::make_shared<const Json>(generation_config != nullptr && generation_config->is_object() ? *generation_config : Json::object());
+  out.generation = std::make_shared<const Json>(generation_config != nullptr && generation_config->is_object() ? *generation_config
+                                                                                                               : Json::object());
 
   constexpr std::int64_t kMost = 1 << 24;  // far above every published size, far below overflow of products
   ConfigReader outer(config);
   ConfigReader reader(*out.json);
-  if (const Json* names = outer.find({"architectures"}); names != nullptr && names->is_array() && !names->empty() && names->front().is_string())
+  if (const Json* names = outer.find({"architectures"});
+      names != nullptr && names->is_array() && !names->empty() && names->front().is_string())
     out.architecture = names->front().get<std::string>();
   else
     reader.problem("architectures is missing (a list with one name, such as [\"Qwen3MoeForCausalLM\"])");
@@ -161,7 +164,8 @@ ModelConfig parse_model_config(const Json& config, const Json* generation_config
   out.vocab = static_cast<std::int32_t>(reader.integer({"vocab_size"}, 1, kMost));
   out.heads = static_cast<std::int32_t>(reader.integer({"num_attention_heads"}, 1, 65536));
   out.kv_heads = static_cast<std::int32_t>(reader.integer({"num_key_value_heads"}, 1, 65536, out.heads));
-  out.head_dim = static_cast<std::int32_t>(reader.integer({"head_dim"}, 1, 65536, std::max(1, out.hidden / std::max(1, out.heads))));
+  out.head_dim =
+      static_cast<std::int32_t>(reader.integer({"head_dim"}, 1, 65536, std::max(1, out.hidden / std::max(1, out.heads))));
   out.max_positions = static_cast<std::int32_t>(reader.integer({"max_position_embeddings"}, 1, 1 << 30, 2048));
   out.rms_eps = static_cast<float>(reader.number({"rms_norm_eps", "layer_norm_epsilon"}, 0.0, 1.0, 1e-6));
   out.tied_embeddings = reader.boolean({"tie_word_embeddings"}, outer.boolean({"tie_word_embeddings"}, false));
@@ -174,7 +178,8 @@ ModelConfig parse_model_config(const Json& config, const Json* generation_config
   out.rope = parse_rope(reader, rope_reader, out.max_positions);
   const auto turned = std::lround(out.head_dim * rope_partial(reader, rope_reader));
   out.rotary_dim = static_cast<std::int32_t>(reader.integer({"rotary_dim"}, 0, out.head_dim, turned));
-  if (out.rotary_dim % 2 != 0) reader.problem(fmt::format("{} turned dimensions of a head: expected an even number", out.rotary_dim));
+  if (out.rotary_dim % 2 != 0)
+    reader.problem(fmt::format("{} turned dimensions of a head: expected an even number", out.rotary_dim));
 
   ConfigReader generation(*out.generation, "generation_config.json");
   append_ids(out.eos_ids, reader.integers({"eos_token_id"}, 0, out.vocab - 1));

@@ -25,7 +25,7 @@ struct ModelConfig {
   float rms_eps = 1e-6f;
   bool tied_embeddings = false;
   RopeConfig rope;
-  std::int32_t rotary_dim = 0;  // how many of head_dim are turned
+  std::int32_t rotary_dim = 0;        // how many of head_dim are turned
   std::vector<std::int32_t> eos_ids;  // union of config.json's and generation_config.json's
   std::optional<std::int32_t> bos_id;
   std::shared_ptr<const Json> json;        // the text model's object

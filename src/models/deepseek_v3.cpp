@@ -1,5 +1,5 @@
-// DeepSeek-V3, R1 and V2, Kimi-K2: latent attention; the first layers dense, then experts chosen by sigmoid within the best groups (V3)
-// or by softmax (V2), beside shared experts. Keys: transformers' DeepseekV3Config and DeepseekV2Config.
+// DeepSeek-V3, R1 and V2, Kimi-K2: latent attention; the first layers dense, then experts chosen by sigmoid within the best groups
+// (V3) or by softmax (V2), beside shared experts. Keys: transformers' DeepseekV3Config and DeepseekV2Config.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -55,7 +55,8 @@ struct Keys {
     routing.groups = static_cast<std::int16_t>(reader.integer({"n_group"}, 1, 1024, 1));
     routing.top_groups = static_cast<std::int16_t>(reader.integer({"topk_group"}, 1, routing.groups, 1));
     routing.group_score = method == "noaux_tc" ? moe::GroupScore::sum_of_two_best : moe::GroupScore::best;
-    if (experts % routing.groups != 0) reader.problem(fmt::format("n_routed_experts {} is not a multiple of n_group {}", experts, routing.groups));
+    if (experts % routing.groups != 0)
+      reader.problem(fmt::format("n_routed_experts {} is not a multiple of n_group {}", experts, routing.groups));
   }
 };
 

@@ -1,5 +1,5 @@
-// gpt-oss (20b, 120b): attention with biases, sinks and a sliding window on every other layer; experts in MXFP4 with biases, stacked
-// with gate and up interleaved, and the clamped swiglu of OpenAI. Keys: transformers' GptOssConfig.
+// gpt-oss (20b, 120b): attention with biases, sinks and a sliding window on every other layer; experts in MXFP4 with biases,
+// stacked with gate and up interleaved, and the clamped swiglu of OpenAI. Keys: transformers' GptOssConfig.
 #include <fmt/format.h>
 
 #include "io/json.h"
@@ -65,8 +65,10 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
   return load_causal_lm(c, checkpoint, quant, context, [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
     for (std::int32_t layer = 0; layer < c.layers; ++layer) {
       const std::string at = fmt::format("model.layers.{}.", layer);
-      const AttentionOptions attention{.qkv_bias = keys.bias, .o_bias = keys.bias,
-                                       .window = keys.sliding[static_cast<std::size_t>(layer)] ? keys.window : 0, .sinks = true};
+      const AttentionOptions attention{.qkv_bias = keys.bias,
+                                       .o_bias = keys.bias,
+                                       .window = keys.sliding[static_cast<std::size_t>(layer)] ? keys.window : 0,
+                                       .sinks = true};
       add_block(loader, blocks, at + "input_layernorm.weight", c.hidden, attention_block(c, loader, at + "self_attn.", attention));
       add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden, experts(c, keys, loader, at + "mlp."));
     }

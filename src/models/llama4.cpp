@@ -1,5 +1,6 @@
-// Llama-4 (Scout, Maverick), the text model: chunked attention with rotary positions on most layers, full attention without positions
-// on the others; experts chosen one per token, weighted on their input, beside a shared expert. Keys: transformers' Llama4TextConfig.
+// Llama-4 (Scout, Maverick), the text model: chunked attention with rotary positions on most layers, full attention without
+// positions on the others; experts chosen one per token, weighted on their input, beside a shared expert. Keys: transformers'
+// Llama4TextConfig.
 #include <fmt/format.h>
 
 #include "models/blocks.h"
@@ -17,7 +18,8 @@ struct Keys {
         dense_inter(reader.integer({"intermediate_size_mlp"}, 1, 1 << 24, 1)),
         moe_step(reader.integer({"interleave_moe_layer_step"}, 0, 4096, 1)),
         nope_interval(reader.integer({"no_rope_layer_interval"}, 1, 4096, 4)),
-        uses_rope(reader.integers({"no_rope_layers"}, 0, 1)),  // 1: the layer has rotary positions, whatever the key's name suggests
+        uses_rope(
+            reader.integers({"no_rope_layers"}, 0, 1)),  // 1: the layer has rotary positions, whatever the key's name suggests
         chunk(static_cast<std::int32_t>(reader.integer({"attention_chunk_size"}, 1, 1 << 30, 8192))),
         qk_norm(reader.boolean({"use_qk_norm"}, true)) {
     reader.only("hidden_act", {"silu"});
@@ -45,8 +47,8 @@ struct Keys {
   }
 };
 
-// Stacked experts are [E, in, out] in transformers' layout and ModelOpt's, [E, out, in] in others': the extents tell, and where they
-// are equal it is transformers'.
+// Stacked experts are [E, in, out] in transformers' layout and ModelOpt's, [E, out, in] in others': the extents tell, and where
+// they are equal it is transformers'.
 bool transposed(const Keys& keys, const ConstTensorView& gate_up) {
   return gate_up.shape.rank() != 3 || gate_up.shape[1] != 2 * keys.inter || gate_up.shape[2] == 2 * keys.inter;
 }
@@ -73,21 +75,21 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
   const Keys keys(c);
   // Checkpoints of the multimodal model keep the text model under a name of its own.
   const std::string root = checkpoint.info("language_model.model.norm.weight") ? "language_model." : "";
-  return load_causal_lm(
-      c, checkpoint, quant, context,
-      [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
-        for (std::int32_t layer = 0; layer < c.layers; ++layer) {
-          const std::string at = fmt::format("{}model.layers.{}.", root, layer);
-          add_block(loader, blocks, at + "input_layernorm.weight", c.hidden,
-                    attention_block(c, loader, at + "self_attn.", keys.attention(layer)));
-          add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden,
-                    keys.sparse(layer) ? experts(c, keys, loader, at + "feed_forward.")
-                                       : std::unique_ptr<Block>(gated_mlp(loader, at + "feed_forward.", c.hidden, keys.dense_inter)));
-        }
-        loader.ignore_prefix("vision_model.", "images are not an input of this engine");
-        loader.ignore_prefix("multi_modal_projector.", "images are not an input of this engine");
-      },
-      {root + "model.embed_tokens", root + "model.norm.weight", root + "lm_head"});
+  return load_causal_lm(c, checkpoint, quant, context,
+                        [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
+                          for (std::int32_t layer = 0; layer < c.layers; ++layer) {
+                            const std::string at = fmt::format("{}model.layers.{}.", root, layer);
+                            add_block(loader, blocks, at + "input_layernorm.weight", c.hidden,
+                                      attention_block(c, loader, at + "self_attn.", keys.attention(layer)));
+                            add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden,
+                                      keys.sparse(layer) ? experts(c, keys, loader, at + "feed_forward.")
+                                                         : std::unique_ptr<Block>(gated_mlp(loader, at + "feed_forward.", c.hidden,
+                                                                                            keys.dense_inter)));
+                          }
+                          loader.ignore_prefix("vision_model.", "images are not an input of this engine");
+                          loader.ignore_prefix("multi_modal_projector.", "images are not an input of this engine");
+                        },
+                        {root + "model.embed_tokens", root + "model.norm.weight", root + "lm_head"});
 }
 
 }  // namespace

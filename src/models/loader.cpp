@@ -19,7 +19,8 @@ std::int64_t bytes_of(const QuantMatrix& m) { return m.codes.bytes() + (m.scales
 
 // Norm weights, biases and the like, to float32.
 void to_float(ConstTensorView from, std::span<float> out) {
-  QuantMatrix row{from.dtype == DType::f32 ? kF32 : from.dtype == DType::f16 ? kF16 : kBf16, 1, from.shape.elements(), from, {}, {}};
+  QuantMatrix row{
+      from.dtype == DType::f32 ? kF32 : from.dtype == DType::f16 ? kF16 : kBf16, 1, from.shape.elements(), from, {}, {}};
   row.codes = ConstTensorView(from.data, from.dtype, {1, row.cols});
   codec_for(row.scheme).decode_row(row, 0, out);
 }
@@ -33,7 +34,8 @@ Loader::Loader(const ModelConfig& config, const Checkpoint& checkpoint, const Qu
   kv_shape(config.kv_heads, config.head_dim, 0);
 }
 
-QuantMatrix Loader::bind(const TensorSource& source, const std::string& module, const QuantScheme& scheme, std::int64_t rows, std::int64_t cols) {
+QuantMatrix Loader::bind(const TensorSource& source, const std::string& module, const QuantScheme& scheme, std::int64_t rows,
+                         std::int64_t cols) {
   return codec_for(scheme).bind(source, module, scheme, rows, cols, problems_);
 }
 
@@ -44,7 +46,8 @@ ConstTensorView Loader::bias_of(const TensorSource& source, const std::string& m
   if (!found) {
     problem(fmt::format("{} is missing (a bias of {} values)", name, rows));
   } else if (found->shape != Shape{rows} || !is_plain_float(found->dtype)) {
-    problem(fmt::format("{}: expected [{}] of f32, bf16 or f16, found {} of {}", name, rows, to_string(found->shape), to_string(found->dtype)));
+    problem(fmt::format("{}: expected [{}] of f32, bf16 or f16, found {} of {}", name, rows, to_string(found->shape),
+                        to_string(found->dtype)));
   } else {
     return *found;
   }
@@ -56,7 +59,8 @@ void Loader::linear(std::unique_ptr<Linear>& slot, const std::string& module, st
   linear_of(slot, matrix, bias_of(checkpoint_, module, rows, bias), module);
 }
 
-void Loader::plain_linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias bias) {
+void Loader::plain_linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols,
+                          Bias bias) {
   linear_of(slot, bind(checkpoint_, module, kBf16, rows, cols), bias_of(checkpoint_, module, rows, bias), module);
 }
 
@@ -85,7 +89,8 @@ void Loader::parameter(Parameter& slot, const std::string& name, std::int64_t n)
   const auto found = checkpoint_.find(name);
   if (!found) return problem(fmt::format("{} is missing (a vector of {} values)", name, n));
   if (found->shape != Shape{n} || !is_plain_float(found->dtype))
-    return problem(fmt::format("{}: expected [{}] of f32, bf16 or f16, found {} of {}", name, n, to_string(found->shape), to_string(found->dtype)));
+    return problem(fmt::format("{}: expected [{}] of f32, bf16 or f16, found {} of {}", name, n, to_string(found->shape),
+                               to_string(found->dtype)));
   if (context_.plan_only) return;
   const ConstTensorView view = *found;
   jobs_.push_back({view.bytes(), [this, &slot, view, n] {
@@ -100,12 +105,13 @@ void Loader::embedding(QuantMatrix& slot, const std::string& module, std::int64_
   slot = bind(checkpoint_, module, quant_.scheme_of(module).weights, rows, cols);
 }
 
-void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem, const ExpertModule& module) {
+void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem,
+                     const ExpertModule& module) {
   experts(slot, layer, std::move(problem), module, checkpoint_);
 }
 
-void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem, const ExpertModule& module,
-                     const TensorSource& source) {
+void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem,
+                     const ExpertModule& module, const TensorSource& source) {
   problem.max_tokens = context_.max_tokens;
   auto weights = std::make_shared<moe::ExpertWeights>();
   bind_experts(*weights, problem, layer, module, source);
@@ -117,8 +123,8 @@ void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& l
                    }});
 }
 
-void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem, const std::string& layer, const ExpertModule& module,
-                          const TensorSource& source) {
+void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem, const std::string& layer,
+                          const ExpertModule& module, const TensorSource& source) {
   std::optional<QuantScheme> scheme;
   const auto part = [&](std::int32_t e, Part p, std::int64_t rows, std::int64_t cols) {
     const std::string name = module(e, p);
@@ -127,8 +133,8 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
     count("experts", matrix);
     if (!scheme) scheme = matrix.scheme;
     if (matrix.scheme != *scheme)
-      problems_.push_back(fmt::format("{} is {}, others of {} are {}: one layer must have one format", name, to_string(matrix.scheme),
-                                      layer, to_string(*scheme)));
+      problems_.push_back(fmt::format("{} is {}, others of {} are {}: one layer must have one format", name,
+                                      to_string(matrix.scheme), layer, to_string(*scheme)));
     return matrix;
   };
   for (std::int32_t e = problem.local_first; e < problem.local_first + problem.local_count; ++e) {
@@ -219,7 +225,9 @@ void Loader::check_all_used() {
       problem(fmt::format("{} is in the checkpoint and {} has no place for it", name, config_.architecture));
   }
   for (const Ignored& i : ignored_)
-    if (i.count != 0) report_.notes.push_back(fmt::format("{} tensors '{}{}{}' not used: {}", i.count, i.prefix ? "" : "*", i.text, i.prefix ? "*" : "", i.why));
+    if (i.count != 0)
+      report_.notes.push_back(
+          fmt::format("{} tensors '{}{}{}' not used: {}", i.count, i.prefix ? "" : "*", i.text, i.prefix ? "*" : "", i.why));
 }
 
 void Loader::count(const std::string& kind, const QuantMatrix& matrix) {
@@ -239,7 +247,8 @@ ModelReport Loader::build() {
   for (std::string& words : problems_) told.add(std::move(words));
   told.throw_if_any(Errc::corrupt, checkpoint_.files().location());
   report_counts();
-  if (quant_.announces_fp8_kv() || std::any_of(kv_scales_.begin(), kv_scales_.end(), [](const KvScales& k) { return k.published(); }))
+  if (quant_.announces_fp8_kv() ||
+      std::any_of(kv_scales_.begin(), kv_scales_.end(), [](const KvScales& k) { return k.published(); }))
     report_.notes.push_back(describe(kv_scales_) + "; they are used by an fp8 cache only");
   report_.notes.insert(report_.notes.end(), quant_.notes().begin(), quant_.notes().end());
   std::int64_t total = 0, done = 0;

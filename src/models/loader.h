@@ -27,7 +27,8 @@ class Loader {
   // Slots must stay where they are until build() has returned. `module` is the published path without ".weight".
   void linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias = Bias::none);
   // The same for what is never quantised, whatever an exclusion list forgot: routers and their like.
-  void plain_linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias = Bias::none);
+  void plain_linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols,
+                    Bias = Bias::none);
   // A matrix that the architecture turns into something else: `use` is called by build() and may read it.
   using UseMatrix = std::function<void(const QuantMatrix&, const Ops&)>;
   void derived(const std::string& module, std::int64_t rows, std::int64_t cols, UseMatrix use);
@@ -69,7 +70,8 @@ class Loader {
   QuantMatrix bind(const TensorSource&, const std::string& module, const QuantScheme&, std::int64_t rows, std::int64_t cols);
   ConstTensorView bias_of(const TensorSource&, const std::string& module, std::int64_t rows, Bias);
   void bind_experts(moe::ExpertWeights&, moe::MoeProblem&, const std::string& layer, const ExpertModule&, const TensorSource&);
-  void build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem&, const moe::ExpertWeights&);
+  void build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem&,
+                     const moe::ExpertWeights&);
   void check_all_used();
   void plan_experts(const std::string& layer, const moe::MoeProblem&);
   const std::string* decided_before(const moe::MoeProblem&) const;

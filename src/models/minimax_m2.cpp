@@ -48,7 +48,8 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
     for (std::int32_t layer = 0; layer < c.layers; ++layer) {
       const std::string at = fmt::format("model.layers.{}.", layer);
       add_block(loader, blocks, at + "input_layernorm.weight", c.hidden, attention_block(c, loader, at + "self_attn.", attention));
-      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden, experts(c, keys, loader, at + "block_sparse_moe."));
+      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden,
+                experts(c, keys, loader, at + "block_sparse_moe."));
     }
   });
 }

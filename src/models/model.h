@@ -48,9 +48,9 @@ struct LoadContext {
   Device& device;
   const Ops& ops;
   std::string moe_backend = "auto";  // as moe/select.h takes it
-  bool verify = true;            // verify-on-build of expert kernels
-  bool plan_only = false;        // bind, check and decide, but pack nothing: the report is complete, the model cannot run
-  std::int32_t max_tokens = 512; // most rows of one step
+  bool verify = true;                // verify-on-build of expert kernels
+  bool plan_only = false;            // bind, check and decide, but pack nothing: the report is complete, the model cannot run
+  std::int32_t max_tokens = 512;     // most rows of one step
   // Called now and then with bytes of weights prepared so far, of all; may be empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
 };

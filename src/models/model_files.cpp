@@ -9,7 +9,8 @@ std::shared_ptr<const FileSet> open_model_files(const std::string& model, const 
   if (model.empty()) return embedded_model();
   HubOptions options = hub_options_from_environment();
   options.cancelled = watch.cancelled;
-  if (watch.progress) options.progress = [&watch](const DownloadProgress& p) { watch.progress(p.done - p.already, p.total - p.already); };
+  if (watch.progress)
+    options.progress = [&watch](const DownloadProgress& p) { watch.progress(p.done - p.already, p.total - p.already); };
   return resolve_model(model, options);
 }
 

@@ -48,8 +48,8 @@ void Attention::run(ConstTensorView x, const Step& step, TensorView out) const n
 
 void Attention::turn(TensorView q, TensorView k, const Step& step) const noexcept {
   if (parts_.rope.inv_freq.empty()) return;
-  const Rope rope{parts_.spec.head_dim, static_cast<int>(2 * parts_.rope.inv_freq.size()), parts_.rope_interleaved, parts_.rope.inv_freq,
-                  parts_.rope.magnitude};
+  const Rope rope{parts_.spec.head_dim, static_cast<int>(2 * parts_.rope.inv_freq.size()), parts_.rope_interleaved,
+                  parts_.rope.inv_freq, parts_.rope.magnitude};
   for (const TensorView& x : {q, k}) {
     step.forward.ops.rope(x, step.batch.positions, rope, step.forward.stream);
     if (parts_.qk_norm == QkNorm::after_rope) step.forward.ops.rms_norm(x, {}, parts_.norm_eps, x, step.forward.stream);

@@ -11,12 +11,13 @@ namespace conclave {
 // How queries and keys are normalised; before they are turned unless said otherwise.
 enum class QkNorm : std::uint8_t {
   none,
-  per_head,  // RMS over head_dim, one weight [head_dim] for all heads (Qwen3)
-  full,      // RMS over all heads together, weight [heads * head_dim] (MiniMax-M2)
+  per_head,    // RMS over head_dim, one weight [head_dim] for all heads (Qwen3)
+  full,        // RMS over all heads together, weight [heads * head_dim] (MiniMax-M2)
   after_rope,  // RMS over head_dim without a weight, once they are turned (Llama-4)
 };
 
-// Queries are multiplied by 1 + scale * ln(floor((position + 1) / floor_scale) + 1); scale 0: by 1 (Llama-4 on layers without rope).
+// Queries are multiplied by 1 + scale * ln(floor((position + 1) / floor_scale) + 1); scale 0: by 1 (Llama-4 on layers without
+// rope).
 struct QueryTemperature {
   float scale = 0.0f;
   float floor_scale = 8192.0f;

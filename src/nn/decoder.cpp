@@ -9,7 +9,8 @@ std::size_t f32_bytes(std::int64_t elements) { return Workspace::padded(static_c
 
 }  // namespace
 
-std::size_t Decoder::workspace_bytes(const Ops& ops, std::int64_t tokens, std::int64_t logits_rows, std::int64_t max_context) const {
+std::size_t Decoder::workspace_bytes(const Ops& ops, std::int64_t tokens, std::int64_t logits_rows,
+                                     std::int64_t max_context) const {
   std::size_t inner = f32_bytes(logits_rows * parts_.embedding.cols) + parts_.head->workspace_bytes(logits_rows);
   for (const ResidualBlock& b : parts_.blocks) inner = std::max(inner, b.block->workspace_bytes(ops, tokens, max_context));
   return 3 * f32_bytes(tokens * parts_.embedding.cols) + inner;
@@ -19,7 +20,7 @@ void Decoder::forward(const Batch& batch, KvCache& cache, const Forward& forward
   const auto& [ops, stream, workspace] = forward;
   Workspace::Scope scope(workspace);
   const Shape rows{static_cast<std::int64_t>(batch.tokens.size()), parts_.embedding.cols};
-  const TensorView x = workspace.take(DType::f32, rows);        // the residual stream
+  const TensorView x = workspace.take(DType::f32, rows);  // the residual stream
   const TensorView normed = workspace.take(DType::f32, rows);
   const TensorView update = workspace.take(DType::f32, rows);
   const Step step{batch, cache, forward};

@@ -17,7 +17,7 @@ class Decoder {
   };
   struct Parts {
     float norm_eps = 1e-6f;
-    QuantMatrix embedding;         // [V, H]; looks at the checkpoint's memory
+    QuantMatrix embedding;  // [V, H]; looks at the checkpoint's memory
     std::vector<ResidualBlock> blocks;
     Parameter final_norm;          // [H]
     std::unique_ptr<Linear> head;  // [V, H]

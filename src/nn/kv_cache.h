@@ -13,9 +13,9 @@ struct KvSpec {
   std::int32_t layers = 0;
   std::int32_t kv_heads = 0;
   std::int32_t head_dim = 0;
-  DType dtype = DType::bf16;       // f32, bf16 or f8e4m3
+  DType dtype = DType::bf16;  // f32, bf16 or f8e4m3
   std::int32_t page_tokens = 16;
-  std::int32_t latent_values = 0;  // > 0: values are not stored, they are the first so many dimensions of the keys (MLA)
+  std::int32_t latent_values = 0;         // > 0: values are not stored, they are the first so many dimensions of the keys (MLA)
   std::vector<float> k_scales, v_scales;  // per layer, f8e4m3 only; empty: 1
 
   // Keys and values of one page in all layers.

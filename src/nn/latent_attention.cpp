@@ -38,7 +38,8 @@ QuantMatrix plain_matrix(const std::vector<float>& values, std::int64_t rows, st
 
 // The absorbed matrices are float32: what a quantised kv_b decodes to fits nothing narrower without a new rounding.
 void LatentAttention::set_up_projection(const QuantMatrix& kv_b, const Ops& ops) {
-  const std::int64_t heads = parts_.dims.heads, nope = parts_.dims.nope_dim, value = parts_.dims.value_dim, latent = parts_.dims.latent;
+  const std::int64_t heads = parts_.dims.heads, nope = parts_.dims.nope_dim, value = parts_.dims.value_dim,
+                     latent = parts_.dims.latent;
   const Codec& codec = codec_for(kv_b.scheme);
   std::vector<float> row(static_cast<std::size_t>(latent));
   for (std::int64_t h = 0; h < heads; ++h) {
@@ -49,7 +50,8 @@ void LatentAttention::set_up_projection(const QuantMatrix& kv_b, const Ops& ops)
     }
     std::vector<float> values(static_cast<std::size_t>(value) * static_cast<std::size_t>(latent));
     for (std::int64_t v = 0; v < value; ++v)
-      codec.decode_row(kv_b, h * (nope + value) + nope + v, std::span(values).subspan(static_cast<std::size_t>(v * latent), row.size()));
+      codec.decode_row(kv_b, h * (nope + value) + nope + v,
+                       std::span(values).subspan(static_cast<std::size_t>(v * latent), row.size()));
     up_projections_.push_back(std::move(key));
     parts_.absorb_key.push_back(ops.make_linear(plain_matrix(up_projections_.back(), latent, nope), {}));
     up_projections_.push_back(std::move(values));
@@ -69,12 +71,13 @@ AttentionSpec LatentAttention::spec() const {
 
 std::size_t LatentAttention::workspace_bytes(const Ops& ops, std::int64_t tokens, std::int64_t max_context) const {
   const Dims& s = parts_.dims;
-  std::size_t linears = std::max({parts_.q->workspace_bytes(tokens), parts_.kv_a->workspace_bytes(tokens), parts_.o->workspace_bytes(tokens),
-                                  parts_.absorb_key[0]->workspace_bytes(tokens), parts_.expand_value[0]->workspace_bytes(tokens)});
+  std::size_t linears =
+      std::max({parts_.q->workspace_bytes(tokens), parts_.kv_a->workspace_bytes(tokens), parts_.o->workspace_bytes(tokens),
+                parts_.absorb_key[0]->workspace_bytes(tokens), parts_.expand_value[0]->workspace_bytes(tokens)});
   if (parts_.q_a) linears = std::max(linears, parts_.q_a->workspace_bytes(tokens));
   const std::int64_t q_rank = parts_.q_a ? parts_.q_a->rows() : 0;
-  const std::size_t query = f32_bytes(tokens * s.heads * cached()) + f32_bytes(tokens * q_rank) +
-                            f32_bytes(tokens * s.heads * (s.nope_dim + s.rope_dim));
+  const std::size_t query =
+      f32_bytes(tokens * s.heads * cached()) + f32_bytes(tokens * q_rank) + f32_bytes(tokens * s.heads * (s.nope_dim + s.rope_dim));
   return query + f32_bytes(tokens * cached()) + f32_bytes(tokens * s.heads * s.latent) + f32_bytes(tokens * s.heads * s.value_dim) +
          std::max(linears, ops.attention_workspace_bytes(spec(), tokens, max_context));
 }
@@ -111,8 +114,8 @@ TensorView LatentAttention::queries(ConstTensorView x, const Step& step) const n
   parts_.q->run(x, TensorView(q.data, q.dtype, {tokens, parts_.q->rows()}), f.workspace, f.stream);
   turn(q, s.nope_dim, step);
   for (std::int64_t h = 0; h < s.heads; ++h) {
-    parts_.absorb_key[static_cast<std::size_t>(h)]->run(head_of(dims_of(q, 0, s.nope_dim), h), head_of(dims_of(absorbed, 0, s.latent), h),
-                                                        f.workspace, f.stream);
+    parts_.absorb_key[static_cast<std::size_t>(h)]->run(head_of(dims_of(q, 0, s.nope_dim), h),
+                                                        head_of(dims_of(absorbed, 0, s.latent), h), f.workspace, f.stream);
     f.ops.copy_rows(head_of(dims_of(q, s.nope_dim, s.rope_dim), h), head_of(dims_of(absorbed, s.latent, s.rope_dim), h), f.stream);
   }
   return absorbed;

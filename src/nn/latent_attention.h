@@ -1,6 +1,7 @@
 #pragma once
-// Multi-head latent attention (DeepSeek-V2, V3) in its absorbed form: the cache holds one latent vector and one rotary key per token,
-// shared by all heads, and the up-projections of keys and values are applied to queries and outputs instead (arXiv:2405.04434).
+// Multi-head latent attention (DeepSeek-V2, V3) in its absorbed form: the cache holds one latent vector and one rotary key per
+// token, shared by all heads, and the up-projections of keys and values are applied to queries and outputs instead
+// (arXiv:2405.04434).
 #include <memory>
 #include <vector>
 
@@ -24,13 +25,13 @@ class LatentAttention final : public Block {
     float norm_eps = 1e-6f;
     RopeFrequencies rope;
     bool rope_interleaved = true;
-    std::unique_ptr<Linear> q_a, q;  // q_a: [q_rank, H] or null; q: [heads * (nope + rope), q_rank or H]
-    Parameter q_norm;                // [q_rank]
-    std::unique_ptr<Linear> kv_a;    // [latent + rope, H]
-    Parameter kv_norm;               // [latent]
+    std::unique_ptr<Linear> q_a, q;                     // q_a: [q_rank, H] or null; q: [heads * (nope + rope), q_rank or H]
+    Parameter q_norm;                                   // [q_rank]
+    std::unique_ptr<Linear> kv_a;                       // [latent + rope, H]
+    Parameter kv_norm;                                  // [latent]
     std::vector<std::unique_ptr<Linear>> absorb_key;    // per head [latent, nope]: the transposed up-projection of keys
     std::vector<std::unique_ptr<Linear>> expand_value;  // per head [value_dim, latent]
-    std::unique_ptr<Linear> o;       // [H, heads * value_dim]
+    std::unique_ptr<Linear> o;                          // [H, heads * value_dim]
   };
   explicit LatentAttention(Parts parts) : parts_(std::move(parts)) {}
   Parts& parts() { return parts_; }

@@ -10,9 +10,8 @@ std::size_t f32_bytes(std::int64_t elements) { return Workspace::padded(static_c
 }  // namespace
 
 std::size_t MoeLayer::workspace_bytes(const Ops& ops, std::int64_t tokens, std::int64_t max_context) const {
-  const std::size_t routed =
-      f32_bytes(tokens * parts_.router->rows()) +
-      std::max(parts_.router->workspace_bytes(tokens), parts_.experts->workspace_bytes(tokens));
+  const std::size_t routed = f32_bytes(tokens * parts_.router->rows()) +
+                             std::max(parts_.router->workspace_bytes(tokens), parts_.experts->workspace_bytes(tokens));
   if (!parts_.shared) return routed;
   std::size_t shared = parts_.shared->workspace_bytes(ops, tokens, max_context);
   if (parts_.shared_gate) shared = std::max(shared, parts_.shared_gate->workspace_bytes(tokens));

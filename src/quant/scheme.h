@@ -22,13 +22,13 @@ enum class Code : std::uint8_t {
 // value(n, k) = (code(n, k) - zero(n, k)) * scale(n / scale_rows, k / scale_cols) * global
 struct QuantScheme {
   Code code = Code::bf16;
-  std::int16_t scale_rows = 0;   // rows that share a scale; 0: all of them
-  std::int16_t scale_cols = 0;   // columns that share a scale; 0: all of them
-  DType scale = DType::f32;      // type of the block scales: f8e4m3 (NVFP4), f8e8m0 (MXFP4), f32, bf16, f16
-  bool scaled = false;           // false: the codes are the values (f32, f16, bf16)
-  bool global = false;           // one more f32 scale for the whole matrix (NVFP4)
-  bool zero_point = false;       // asymmetric int4
-  bool dynamic = false;          // activations: scales are computed per call, not read from the checkpoint
+  std::int16_t scale_rows = 0;  // rows that share a scale; 0: all of them
+  std::int16_t scale_cols = 0;  // columns that share a scale; 0: all of them
+  DType scale = DType::f32;     // type of the block scales: f8e4m3 (NVFP4), f8e8m0 (MXFP4), f32, bf16, f16
+  bool scaled = false;          // false: the codes are the values (f32, f16, bf16)
+  bool global = false;          // one more f32 scale for the whole matrix (NVFP4)
+  bool zero_point = false;      // asymmetric int4
+  bool dynamic = false;         // activations: scales are computed per call, not read from the checkpoint
   auto operator<=>(const QuantScheme&) const = default;
 };
 

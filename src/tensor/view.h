@@ -28,8 +28,8 @@ struct BasicTensorView {
   }
   // A view that may be written serves wherever one is read.
   template <class Other>
-    requires(std::is_const_v<Byte> && std::is_same_v<Other, std::remove_const_t<Byte>>)
-  BasicTensorView(const BasicTensorView<Other>& o)
+  requires(std::is_const_v<Byte>&& std::is_same_v<Other, std::remove_const_t<Byte>>)
+      BasicTensorView(const BasicTensorView<Other>& o)
       : data(o.data), dtype(o.dtype), on_device(o.on_device), shape(o.shape), stride(o.stride) {}
 
   explicit operator bool() const { return data != nullptr; }

@@ -52,10 +52,12 @@ Value to_value(Runtime& rt, const OrderedJson& json) {
 ChatTemplate ChatTemplate::parse(std::string_view source) { return ChatTemplate(jinja::parse_template(source)); }
 
 std::string ChatTemplate::render(const OrderedJson& variables, const RenderOptions& options) const {
-  if (!variables.is_object()) throw Error(Errc::bad_input, fmt::format("chat template variables: expected an object, found {}", variables.type_name()));
+  if (!variables.is_object())
+    throw Error(Errc::bad_input, fmt::format("chat template variables: expected an object, found {}", variables.type_name()));
   Runtime runtime(options);
   jinja::Interpreter interpreter(runtime);
-  for (const auto& [name, value] : variables.get_ref<const OrderedJson::object_t&>()) interpreter.define(name, to_value(runtime, value));
+  for (const auto& [name, value] : variables.get_ref<const OrderedJson::object_t&>())
+    interpreter.define(name, to_value(runtime, value));
   return interpreter.render(*parsed_);
 }
 

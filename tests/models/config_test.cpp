@@ -39,8 +39,12 @@ TEST(ModelConfig, ReadsTheNewKeyStyle) {
   Json j = qwen3();
   j.erase("rope_theta");
   j.erase("rope_scaling");
-  j["rope_parameters"] = {{"rope_theta", 150000}, {"rope_type", "yarn"}, {"factor", 32.0}, {"truncate", false},
-                          {"original_max_position_embeddings", 4096}, {"partial_rotary_factor", 0.5}};
+  j["rope_parameters"] = {{"rope_theta", 150000},
+                          {"rope_type", "yarn"},
+                          {"factor", 32.0},
+                          {"truncate", false},
+                          {"original_max_position_embeddings", 4096},
+                          {"partial_rotary_factor", 0.5}};
   const ModelConfig c = parse_model_config(j, nullptr);
   EXPECT_EQ(c.rope.theta, 150000);
   EXPECT_EQ(c.rope.type, "yarn");
@@ -70,7 +74,8 @@ TEST(ModelConfig, ListsEveryProblemAtOnce) {
   j.erase("vocab_size");
   j["num_key_value_heads"] = 5;
   const std::string words = refusal(j);
-  for (const char* part : {"num_hidden_layers", "-1", "hidden_size", "\"wide\"", "vocab_size is missing", "multiple of num_key_value_heads 5"})
+  for (const char* part :
+       {"num_hidden_layers", "-1", "hidden_size", "\"wide\"", "vocab_size is missing", "multiple of num_key_value_heads 5"})
     EXPECT_NE(words.find(part), std::string::npos) << part << " in: " << words;
 }
 

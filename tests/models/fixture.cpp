@@ -16,7 +16,8 @@ std::vector<std::filesystem::path> fixtures_under(const std::filesystem::path& r
     const auto config = open_folder(entry.path())->find("config.json");
     const std::string name = parse_json(config->text(), "config.json", {std::size_t{1} << 20, 64, true})["architectures"][0];
     const auto known = all_architectures();
-    if (std::any_of(known.begin(), known.end(), [&](const Architecture* a) { return std::find(a->names.begin(), a->names.end(), name) != a->names.end(); }))
+    if (std::any_of(known.begin(), known.end(),
+                    [&](const Architecture* a) { return std::find(a->names.begin(), a->names.end(), name) != a->names.end(); }))
       found.push_back(entry.path());
   }
   std::sort(found.begin(), found.end());

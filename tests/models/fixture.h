@@ -1,5 +1,6 @@
 #pragma once
-// A tiny checkpoint in a public layout with logits by Hugging Face transformers (tests/data/fixtures, and more in ../shared/fixtures).
+// A tiny checkpoint in a public layout with logits by Hugging Face transformers (tests/data/fixtures, and more in
+// ../shared/fixtures).
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -45,7 +46,8 @@ class References {
   std::vector<std::int32_t> ints(const std::string& name) const;
 
  private:
-  template <class T> std::vector<T> values(const std::string& name) const;
+  template <class T>
+  std::vector<T> values(const std::string& name) const;
   std::unique_ptr<SafetensorsFile> file_;
 };
 

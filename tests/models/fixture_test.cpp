@@ -17,7 +17,8 @@ struct Case {
 class FixtureTest : public testing::TestWithParam<Case> {
  protected:
   FixtureTest()
-      : folder_(GetParam().folder), references_(folder_ / "ref.safetensors"),
+      : folder_(GetParam().folder),
+        references_(folder_ / "ref.safetensors"),
         meta_(parse_json(open_folder(folder_)->find("meta.json")->text(), "meta.json")) {}
 
   std::shared_ptr<const FileSet> files() const { return std::make_shared<WithConfig>(open_folder(folder_), GetParam().config); }
@@ -36,8 +37,8 @@ class FixtureTest : public testing::TestWithParam<Case> {
       const std::vector<float> expected = references_.floats(p == 2 ? at + ".logits_last8" : at + ".logits");
       const std::span<const float> got = std::span(run.logits).last(expected.size());
       const Difference d = compare(got, expected, vocab);
-      std::printf("%-32s %-16s %s: max_rel %.2e rms_rel %.2e 1-cos %.2e\n", folder_.filename().c_str(), GetParam().config.c_str(), at.c_str(),
-                  d.max_rel, d.rms_rel, 1 - d.cos_min);
+      std::printf("%-32s %-16s %s: max_rel %.2e rms_rel %.2e 1-cos %.2e\n", folder_.filename().c_str(), GetParam().config.c_str(),
+                  at.c_str(), d.max_rel, d.rms_rel, 1 - d.cos_min);
       EXPECT_LE(d.max_rel, allowed.max_rel) << at;
       EXPECT_LE(d.rms_rel, allowed.rms_rel) << at;
       EXPECT_LE(1 - d.cos_min, allowed.cos_loss) << at;
@@ -66,8 +67,9 @@ TEST_P(FixtureTest, TheFastPathIsWithinTheNoiseOfBf16) {
   const LoadedModel loaded = load_fixture(files(), Path::fast);
   const Json& noise = meta_["noise_bf16"];
   const double cos_loss = 3 * (1 - noise["cos_min"].get<double>());
-  expect_logits(loaded, "w", DType::bf16,
-                {2 * noise["max_rel"].get<double>(), 2 * noise["rms_rel"].get<double>(), cos_loss, 2 * noise["max_abs"].get<double>()});
+  expect_logits(
+      loaded, "w", DType::bf16,
+      {2 * noise["max_rel"].get<double>(), 2 * noise["rms_rel"].get<double>(), cos_loss, 2 * noise["max_abs"].get<double>()});
 }
 
 TEST_P(FixtureTest, ChunksOfThePromptChangeNothing) {
@@ -108,7 +110,8 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Tree, FixtureTest, testing::ValuesIn(cases_under(tree_data() / "fixtures")), name_of);
 INSTANTIATE_TEST_SUITE_P(Shared, FixtureTest, testing::ValuesIn(cases_under(shared_data() / "fixtures")), name_of);
-INSTANTIATE_TEST_SUITE_P(Tree, QuantisedCacheTest, testing::ValuesIn(with_quantised_cache(cases_under(tree_data() / "fixtures"))), name_of);
+INSTANTIATE_TEST_SUITE_P(Tree, QuantisedCacheTest, testing::ValuesIn(with_quantised_cache(cases_under(tree_data() / "fixtures"))),
+                         name_of);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FixtureTest);
 
 TEST(Fixtures, TheTreeHasTheThreeOfQwen3Moe) { EXPECT_GE(fixtures_under(tree_data() / "fixtures").size(), 3u); }

@@ -34,10 +34,15 @@ class EditableModel final : public FileSet {
   // The bytes of one tensor in model.safetensors.
   std::span<char> tensor(const std::string& name) {
     std::string& file = files["model.safetensors"];
-    const std::uint64_t header = [&] { std::uint64_t n; std::memcpy(&n, file.data(), 8); return n; }();
+    const std::uint64_t header = [&] {
+      std::uint64_t n;
+      std::memcpy(&n, file.data(), 8);
+      return n;
+    }();
     const Json entries = parse_json(std::string_view(file).substr(8, header), "header");
     const auto& offsets = entries.at(name).at("data_offsets");
-    return std::span(file).subspan(8 + header + offsets[0].get<std::size_t>(), offsets[1].get<std::size_t>() - offsets[0].get<std::size_t>());
+    return std::span(file).subspan(8 + header + offsets[0].get<std::size_t>(),
+                                   offsets[1].get<std::size_t>() - offsets[0].get<std::size_t>());
   }
   // Renames a tensor in the header without moving anything: both names must be equally long.
   void rename(const std::string& from, const std::string& to) {
@@ -103,8 +108,8 @@ TEST(Malformed, B027_MissingUnknownAndMisshapedAreToldTogether) {
   config["intermediate_size"] = 999;  // not used by this model: no problem
   config["num_attention_heads"] = 6;  // q_proj and o_proj of every layer are of another shape now
   model.files["config.json"] = config.dump();
-  expect_mentions(complaint(model), {kExpert + "up_proj.weight", kExpert + "up_proj.weighs", "input_layernorm.weight", "model.norm.weight",
-                                     "q_proj", "o_proj", "problems"});
+  expect_mentions(complaint(model), {kExpert + "up_proj.weight", kExpert + "up_proj.weighs", "input_layernorm.weight",
+                                     "model.norm.weight", "q_proj", "o_proj", "problems"});
 }
 
 // B005: scales that are not finite and positive are refused by name. Block scales are bytes of E4M3.
@@ -132,7 +137,8 @@ TEST(Malformed, BadCacheScalesAreNamed) {
 TEST(Malformed, B003_MissingInputScalesAreAllowedForWeightOnlyKernels) {
   EditableModel model(kNvfp4);
   Json header;
-  for (const char* part : {"gate_proj", "up_proj", "down_proj"}) model.rename(kExpert + part + ".input_scale", kExpert + part + ".input_scalf");
+  for (const char* part : {"gate_proj", "up_proj", "down_proj"})
+    model.rename(kExpert + part + ".input_scale", kExpert + part + ".input_scalf");
   // Only the renamed tensors are complained of, as unknown ones: none of the missing ones was needed.
   const std::string words = complaint(model);
   expect_mentions(words, {"3 problems", kExpert + "up_proj.input_scalf"});

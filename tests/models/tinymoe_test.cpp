@@ -30,7 +30,8 @@ double log_probability(std::span<const float> logits, std::int32_t id) {
 
 // Feeds every golden's prompt and completion and compares what the model says of each completion token.
 // `loss`: how far a log-probability may be off; where a golden's margin is below `margin` the argmax may differ.
-void expect_goldens(const LoadedModel& loaded, const std::vector<Json>& oracle, double loss, double margin, DType kv, std::size_t rows) {
+void expect_goldens(const LoadedModel& loaded, const std::vector<Json>& oracle, double loss, double margin, DType kv,
+                    std::size_t rows) {
   const std::vector<Json> goldens = json_lines(tree_data() / "model" / "goldens_50.jsonl");
   const auto vocab = static_cast<std::size_t>(loaded.model->config().vocab);
   double worst = 0;
@@ -53,7 +54,8 @@ void expect_goldens(const LoadedModel& loaded, const std::vector<Json>& oracle, 
       }
     }
   }
-  std::printf("%s: worst log-probability difference %.2e over %zu goldens\n", loaded.checkpoint->files().location().c_str(), worst, rows);
+  std::printf("%s: worst log-probability difference %.2e over %zu goldens\n", loaded.checkpoint->files().location().c_str(), worst,
+              rows);
 }
 
 // A log-probability moves by at most twice what a logit moves; the cache in bf16 moves logits by a few hundredths.
@@ -76,7 +78,8 @@ TEST_P(SharedTinyMoe, MatchesItsGoldens) {
   expect_goldens(load_fixture(open_folder(folder), Path::fast), oracle, kFastLoss, kFastMargin, DType::bf16, oracle.size());
   expect_goldens(load_fixture(open_folder(folder), Path::reference), oracle, kReferenceLoss, kReferenceMargin, DType::f32, 5);
 }
-INSTANTIATE_TEST_SUITE_P(Formats, SharedTinyMoe, testing::Values("bf16", "fp8", "nvfp4"), [](const auto& format) { return format.param; });
+INSTANTIATE_TEST_SUITE_P(Formats, SharedTinyMoe, testing::Values("bf16", "fp8", "nvfp4"),
+                         [](const auto& format) { return format.param; });
 
 }  // namespace
 }  // namespace conclave

@@ -50,7 +50,8 @@ inline void expect_row(const OrderedJson& row, std::string_view source, const Or
       return;
     }
     const bool raised = row.at("error").at("kind") == "raise_exception";
-    EXPECT_EQ(raised, error.code() == Errc::bad_input && !std::string_view(error.what()).starts_with("chat template line ")) << error.what();
+    EXPECT_EQ(raised, error.code() == Errc::bad_input && !std::string_view(error.what()).starts_with("chat template line "))
+        << error.what();
     if (raised) {
       EXPECT_EQ(error.what(), row.at("error").at("message").get<std::string>());
     }

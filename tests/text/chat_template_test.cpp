@@ -37,11 +37,13 @@ void check_template(const fs::path& folder, const std::string& name, const std::
 TEST(ChatTemplateGolden, FreelyLicensedTemplates) {
   const auto names = templates_in(kData / "templates");
   EXPECT_EQ(names.size(), 18u);
-  for (const std::string& name : names) check_template(kData / "templates", name, read_gzip(kData / "goldens" / (name + ".jsonl.gz")));
+  for (const std::string& name : names)
+    check_template(kData / "templates", name, read_gzip(kData / "goldens" / (name + ".jsonl.gz")));
 }
 
 TEST(ChatTemplateGolden, AllTemplatesBesideTheTree) {
-  if (!fs::exists(kShared / "goldens.tar.gz")) GTEST_SKIP() << "no ../shared/chat: the templates under community licences are not checked";
+  if (!fs::exists(kShared / "goldens.tar.gz"))
+    GTEST_SKIP() << "no ../shared/chat: the templates under community licences are not checked";
   const auto goldens = read_tar(read_gzip(kShared / "goldens.tar.gz"));
   const auto names = templates_in(kShared / "templates");
   EXPECT_EQ(names.size(), 24u);

@@ -48,7 +48,9 @@ TEST(JinjaLimits, Steps) {
 }
 
 TEST(JinjaLimits, StepsOverSharedValues) {  // 2^100 items to compare, hash, or look through
-  const std::string twice = "{% set n = namespace(a=[1], b=[1]) %}{% for i in range(100) %}{% set n.a = [n.a, n.a] %}{% set n.b = [n.b, n.b] %}{% endfor %}";
+  const std::string twice =
+      "{% set n = namespace(a=[1], b=[1]) %}{% for i in range(100) %}{% set n.a = [n.a, n.a] %}{% set n.b = [n.b, n.b] %}{% endfor "
+      "%}";
   expect_failure(twice + "{{ n.a == n.b }}", "steps");
   expect_failure(twice + "{{ n.a < n.b }}", "steps");
   expect_failure(twice + "{{ n.a }}", "");
@@ -59,14 +61,28 @@ TEST(JinjaLimits, StepsOverSharedValues) {  // 2^100 items to compare, hash, or 
 
 TEST(JinjaLimits, Text) {
   for (const char* source : {
-           "{{ 'x' * 10**9 }}", "{{ 'x' * 10**30 }}", "{{ 10**9 * 'x' }}", "{{ 'a'.center(10**9) }}", "{{ 'a'.ljust(10**10) }}",
-           "{{ 'a'.zfill(10**10) }}", "{{ '%1000000000d' % 1 }}", "{{ '%*d' % (10**9, 1) }}", "{{ '{:1000000000}'.format(1) }}",
-           "{{ '%.1000000000f' % 1.5 }}", "{{ '{:.99999999f}'.format(1.5) }}", "{{ 'a\tb'.expandtabs(10**9) }}",
-           "{{ [1]|tojson(indent=10**9) }}", "{{ 'a'|indent(10**9, true) }}", "{{ 'a'|center(10**9) }}",
-           "{% set s = 'x' * 10**6 %}{{ s.replace('', s) }}", "{% set s = 'x' * 10**6 %}{{ s.join(s) }}",
-           "{% set s = 'x' * 10**6 %}{{ s|join(s) }}", "{% set n = namespace(s='xx') %}{% for i in range(100) %}{% set n.s = n.s ~ n.s %}{% endfor %}",
+           "{{ 'x' * 10**9 }}",
+           "{{ 'x' * 10**30 }}",
+           "{{ 10**9 * 'x' }}",
+           "{{ 'a'.center(10**9) }}",
+           "{{ 'a'.ljust(10**10) }}",
+           "{{ 'a'.zfill(10**10) }}",
+           "{{ '%1000000000d' % 1 }}",
+           "{{ '%*d' % (10**9, 1) }}",
+           "{{ '{:1000000000}'.format(1) }}",
+           "{{ '%.1000000000f' % 1.5 }}",
+           "{{ '{:.99999999f}'.format(1.5) }}",
+           "{{ 'a\tb'.expandtabs(10**9) }}",
+           "{{ [1]|tojson(indent=10**9) }}",
+           "{{ 'a'|indent(10**9, true) }}",
+           "{{ 'a'|center(10**9) }}",
+           "{% set s = 'x' * 10**6 %}{{ s.replace('', s) }}",
+           "{% set s = 'x' * 10**6 %}{{ s.join(s) }}",
+           "{% set s = 'x' * 10**6 %}{{ s|join(s) }}",
+           "{% set n = namespace(s='xx') %}{% for i in range(100) %}{% set n.s = n.s ~ n.s %}{% endfor %}",
            "{% set n = namespace(s='xx') %}{% for i in range(100) %}{% set n.s = n.s + n.s %}{% endfor %}",
-           "{% for i in range(100000) %}{{ 'x' * 100000 }}{% endfor %}", "{{ '{:{w}}'.format(1, w=10**9) }}",
+           "{% for i in range(100000) %}{{ 'x' * 100000 }}{% endfor %}",
+           "{{ '{:{w}}'.format(1, w=10**9) }}",
            "{{ 'x'|tojson(indent='y' * 10**7)|length }}{{ [[1]]|tojson(indent='y' * 10**7) }}",
        }) {
     expect_failure(source, "");
@@ -82,8 +98,10 @@ TEST(JinjaLimits, Values) {
   expect_failure("{{ [1]|slice(10**12)|list }}", "memory");
   expect_failure("{% set n = namespace(l=[0]) %}{% for i in range(100) %}{% set n.l = n.l + n.l %}{% endfor %}", "memory");
   expect_failure("{% set n = namespace(l=[]) %}{% for i in range(100000) %}{% set n.l = [n.l] %}{% endfor %}", "nested more than");
-  expect_failure("{% set n = namespace(l='a') %}{% for i in range(100000) %}{% set n.l = n.l|map('upper') %}{% endfor %}", "nested more than");
-  expect_failure("{% set n = namespace(l={}) %}{% for i in range(100000) %}{% set n.l = {1: n.l}.get %}{% endfor %}", "nested more than");
+  expect_failure("{% set n = namespace(l='a') %}{% for i in range(100000) %}{% set n.l = n.l|map('upper') %}{% endfor %}",
+                 "nested more than");
+  expect_failure("{% set n = namespace(l={}) %}{% for i in range(100000) %}{% set n.l = {1: n.l}.get %}{% endfor %}",
+                 "nested more than");
   expect_failure("{{ 10**40 }}", "127 bits");
   expect_failure("{{ -(2**126) * 2 - 2**126 }}", "127 bits");
   expect_failure("{{ 2**126 + 2**126 }}", "127 bits");
@@ -127,8 +145,10 @@ TEST(JinjaLimits, LongButFlat) {  // what real templates do is no nesting
 TEST(JinjaLimits, Recursion) {
   expect_failure("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "deep");
   expect_failure("{% macro m(a) %}{{ [[[[m([a, [1, 2, 3]|map('upper')|list])]]]] }}{% endmacro %}{{ m(1) }}", "deep");
-  expect_failure("{% macro a() %}{% for i in [1] %}{% if i %}{% call b() %}{% endcall %}{% endif %}{% endfor %}{% endmacro %}"
-                 "{% macro b() %}{{ caller() }}{{ a() }}{% endmacro %}{{ a() }}", "deep");
+  expect_failure(
+      "{% macro a() %}{% for i in [1] %}{% if i %}{% call b() %}{% endcall %}{% endif %}{% endfor %}{% endmacro %}"
+      "{% macro b() %}{{ caller() }}{{ a() }}{% endmacro %}{{ a() }}",
+      "deep");
   expect_failure("{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}", "deep");
   EXPECT_EQ(failure("{% set n = namespace() %}{% set n.n = n %}{% macro m() %}{% endmacro %}{% set n.m = m %}ok"), "");
 }
@@ -158,11 +178,13 @@ TEST(JinjaErrors, BadVariables) {
   OrderedJson deep = 1;
   for (int i = 0; i < 5000; ++i) deep = OrderedJson::array({std::move(deep)});
   EXPECT_THROW(plain.render({{"a", std::move(deep)}}), Error);
-  EXPECT_EQ(plain.render({{"a", {{"b", {1, 2.5, nullptr, true, "x", 18446744073709551615u}}}}}), "{'b': [1, 2.5, None, True, 'x', 18446744073709551615]}");
+  EXPECT_EQ(plain.render({{"a", {{"b", {1, 2.5, nullptr, true, "x", 18446744073709551615u}}}}}),
+            "{'b': [1, 2.5, None, True, 'x', 18446744073709551615]}");
 }
 
 TEST(ChatTemplateThreads, OneTemplateManyRenders) {
-  const ChatTemplate shared = ChatTemplate::parse("{% set n = namespace(s='') %}{% for i in range(50) %}{% set n.s = n.s ~ who %}{% endfor %}{{ n.s }}");
+  const ChatTemplate shared =
+      ChatTemplate::parse("{% set n = namespace(s='') %}{% for i in range(50) %}{% set n.s = n.s ~ who %}{% endfor %}{{ n.s }}");
   std::vector<std::string> results(8);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < results.size(); ++i) {

@@ -14,7 +14,8 @@ namespace conclave::jinja {
 namespace {
 
 // The sandbox of transformers lets nothing be changed in place.
-constexpr std::array<std::string_view, 8> kChangesList = {"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"};
+constexpr std::array<std::string_view, 8> kChangesList = {"append", "clear",  "extend",  "insert",
+                                                          "pop",    "remove", "reverse", "sort"};
 constexpr std::array<std::string_view, 5> kChangesDict = {"clear", "pop", "popitem", "setdefault", "update"};
 
 bool changes_value(const Value& value, std::string_view name) {
@@ -127,7 +128,8 @@ Next iterate(Runtime& rt, const Value& value) {
     case Kind::sequence:
       return iterate_indexed(rt, value.sequence().items.size(), [value](std::size_t i) { return value.sequence().items[i]; });
     case Kind::mapping:
-      return iterate_indexed(rt, value.mapping().entries.size(), [value](std::size_t i) { return value.mapping().entries[i].first; });
+      return iterate_indexed(rt, value.mapping().entries.size(),
+                             [value](std::size_t i) { return value.mapping().entries[i].first; });
     case Kind::object: return value.object().iterate(rt, value);
     default: return nullptr;
   }
@@ -155,8 +157,8 @@ std::optional<Value> find_attribute(Runtime& rt, const Value& value, std::string
     if (auto found = value.object().attribute(rt, value, name)) return found;
   } else if (const Builtin* method = find_method(value, name)) {
     return Value(std::shared_ptr<Object>(rt.object<Function>(
-        "builtin_function_or_method", [value, method](Runtime& runtime, const Args& args) { return (*method)(runtime, value, args); },
-        value.depth() + 1)));
+        "builtin_function_or_method",
+        [value, method](Runtime& runtime, const Args& args) { return (*method)(runtime, value, args); }, value.depth() + 1)));
   } else if (changes_value(value, name)) {
     return unsafe_attribute(rt, value, name);
   } else if (auto found = group_attribute(value, name)) {
@@ -211,7 +213,8 @@ Value slice(Runtime& rt, const Value& value, const Value& start, const Value& st
   }
   const Values items = text ? to_values(rt, source) : source.sequence().items;
   Values chosen;
-  for (Int i = from; by > 0 ? i < to : i > to; i += std::clamp(by, -size - 1, size + 1)) chosen.push_back(items[static_cast<std::size_t>(i)]);
+  for (Int i = from; by > 0 ? i < to : i > to; i += std::clamp(by, -size - 1, size + 1))
+    chosen.push_back(items[static_cast<std::size_t>(i)]);
   if (!text) return rt.sequence(source.sequence().is_tuple() ? SequenceType::tuple : SequenceType::list, std::move(chosen));
   Writer out(rt);
   for (const Value& character : chosen) out.put(character.text().utf8);
@@ -220,7 +223,8 @@ Value slice(Runtime& rt, const Value& value, const Value& start, const Value& st
 
 Value call(Runtime& rt, const Value& callee, const Args& args) {
   if (callee.is(Kind::missing)) rt.fail(callee.missing().words);
-  if (!callee.is(Kind::object) || !callee.object().callable()) rt.fail(fmt::format("'{}' object is not callable", type_name(callee)));
+  if (!callee.is(Kind::object) || !callee.object().callable())
+    rt.fail(fmt::format("'{}' object is not callable", type_name(callee)));
   const Level level(rt);
   return callee.object().call(rt, args);
 }

@@ -10,9 +10,9 @@ namespace conclave::jinja {
 bool truth(Runtime&, const Value&);
 std::optional<std::size_t> length(Runtime&, const Value&);  // nothing where Python's len raises TypeError
 
-Next iterate(Runtime&, const Value&);               // empty when not iterable
+Next iterate(Runtime&, const Value&);  // empty when not iterable
 Next iterate_or_fail(Runtime&, const Value&);
-Values to_values(Runtime&, const Value&);           // everything it iterates over; fails when not iterable
+Values to_values(Runtime&, const Value&);  // everything it iterates over; fails when not iterable
 
 // x.name: what Python finds as an attribute, else the item of that name. Never fails but on what is missing.
 Value get_attribute(Runtime&, const Value&, std::string_view name);

@@ -235,10 +235,10 @@ struct With final : Statement {
   Body body;
 };
 
-struct Signature {  // of a macro, or of what a call block hands over
+struct Signature {   // of a macro, or of what a call block hands over
   std::string name;  // empty for the latter
   std::vector<std::string> parameters;
-  Expressions defaults;  // of the last parameters
+  Expressions defaults;                                               // of the last parameters
   bool uses_caller = false, uses_values = false, uses_named = false;  // caller, varargs, kwargs
   Body body;
 };

@@ -33,7 +33,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 std::optional<int> take_digits(std::string_view& text) {
   if (text.empty() || !is_digit(text.front())) return std::nullopt;
   std::int64_t number = 0;
-  for (; !text.empty() && is_digit(text.front()); text.remove_prefix(1)) number = std::min<std::int64_t>(number * 10 + (text.front() - '0'), 1 << 30);
+  for (; !text.empty() && is_digit(text.front()); text.remove_prefix(1))
+    number = std::min<std::int64_t>(number * 10 + (text.front() - '0'), 1 << 30);
   return static_cast<int>(number);
 }
 
@@ -55,7 +56,8 @@ Spec parse_spec(Runtime& rt, std::string_view text) {
     spec.align = text.front();
     text.remove_prefix(1);
   }
-  if (!text.empty() && (text.front() == '+' || text.front() == '-' || text.front() == ' ')) spec.sign = text.front(), text.remove_prefix(1);
+  if (!text.empty() && (text.front() == '+' || text.front() == '-' || text.front() == ' '))
+    spec.sign = text.front(), text.remove_prefix(1);
   spec.alternate = take(text, '#');
   if (take(text, '0') && spec.align == 0) spec.fill = "0", spec.align = '=';
   spec.width = static_cast<std::size_t>(take_digits(text).value_or(0));
@@ -169,7 +171,8 @@ class BraceFormatter {
   }
 
   void format_number(Writer& out, const Value& value, const Spec& spec) {
-    if (spec.precision > kMostPrecision) rt_.fail(fmt::format("a precision of {} digits is beyond {}", spec.precision, kMostPrecision));
+    if (spec.precision > kMostPrecision)
+      rt_.fail(fmt::format("a precision of {} digits is beyond {}", spec.precision, kMostPrecision));
     static constexpr std::string_view kReals = "eEfFgG%", kWholes = "dxXobn";
     const bool as_real = value.is(Kind::real) || (spec.type != 0 && kReals.find(spec.type) != std::string_view::npos);
     if (spec.type != 0 && (as_real ? kReals : kWholes).find(spec.type) == std::string_view::npos) {
@@ -178,11 +181,13 @@ class BraceFormatter {
     const bool negative = as_real ? std::signbit(value.number()) : value.whole() < 0;
     std::string body;
     if (!as_real) {
-      body = format_whole(negative ? negate(rt_, value).integer() : value.whole(), {spec.type == 0 ? 'd' : spec.type, -1, spec.alternate, spec.grouping});
+      body = format_whole(negative ? negate(rt_, value).integer() : value.whole(),
+                          {spec.type == 0 ? 'd' : spec.type, -1, spec.alternate, spec.grouping});
     } else if (spec.type == 0 && spec.precision < 0) {
       body = real_text(std::abs(value.number()));
     } else {
-      body = format_real(std::abs(value.number()), {spec.type == 0 ? 'g' : spec.type, spec.precision, spec.alternate, spec.grouping});
+      body =
+          format_real(std::abs(value.number()), {spec.type == 0 ? 'g' : spec.type, spec.precision, spec.alternate, spec.grouping});
     }
     pad(out, spec, negative ? "-" : spec.sign == '-' ? std::string_view() : spec.sign == '+' ? "+" : " ", body, '>');
   }

@@ -25,7 +25,8 @@ bool equal_numbers(const Value& a, const Value& b) {
 
 bool equal_sequences(Runtime& rt, const Sequence& a, const Sequence& b) {
   if (a.is_view() || b.is_view() || a.is_tuple() != b.is_tuple() || a.items.size() != b.items.size()) return false;
-  return std::equal(a.items.begin(), a.items.end(), b.items.begin(), [&](const Value& x, const Value& y) { return equal(rt, x, y); });
+  return std::equal(a.items.begin(), a.items.end(), b.items.begin(),
+                    [&](const Value& x, const Value& y) { return equal(rt, x, y); });
 }
 
 bool equal_mappings(Runtime& rt, const Mapping& a, const Mapping& b) {

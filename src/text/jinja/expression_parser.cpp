@@ -89,7 +89,9 @@ ExpressionPtr ExpressionParser::comparison() {
 // a + b - c, from the left.
 ExpressionPtr ExpressionParser::chain(std::span<const ArithmeticSign> signs, ExpressionPtr (ExpressionParser::*operand)()) {
   ExpressionPtr first = (this->*operand)();
-  const auto sign_here = [&] { return std::find_if(signs.begin(), signs.end(), [&](const auto& s) { return tokens_.at_sign(s.text); }); };
+  const auto sign_here = [&] {
+    return std::find_if(signs.begin(), signs.end(), [&](const auto& s) { return tokens_.at_sign(s.text); });
+  };
   auto sign = sign_here();
   if (sign == signs.end()) return first;
   auto node = std::make_unique<Arithmetic>(tokens_.line());

@@ -81,7 +81,8 @@ struct Keyed {
 };
 
 void sort_keyed(Runtime& rt, std::vector<Keyed>& all, bool reversed) {
-  std::stable_sort(all.begin(), all.end(), [&](const Keyed& a, const Keyed& b) { return reversed ? less(rt, b.key, a.key) : less(rt, a.key, b.key); });
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Keyed& a, const Keyed& b) { return reversed ? less(rt, b.key, a.key) : less(rt, a.key, b.key); });
 }
 
 Values items_of(const std::vector<Keyed>& all) {
@@ -99,7 +100,7 @@ Value sort(Runtime& rt, const Value& self, const Given& given) {
   } else if (!given[2].is(Kind::text)) {
     paths.push_back(path_of(rt, given[2]));
   } else {
-    for (std::string_view names = given[2].text().utf8; ; names.remove_prefix(names.find(',') + 1)) {
+    for (std::string_view names = given[2].text().utf8;; names.remove_prefix(names.find(',') + 1)) {
       paths.push_back(path_of(rt, rt.text(std::string(names.substr(0, names.find(','))))));
       if (names.find(',') == std::string_view::npos) break;
     }
@@ -164,7 +165,8 @@ Value groupby(Runtime& rt, const Value& self, const Given& given) {
   const Value* otherwise = given.is_none(1) ? nullptr : &given[1];
   const bool case_sensitive = given.truth(2, false);
   std::vector<Keyed> all;
-  for (Value& item : to_values(rt, self)) all.push_back({folded(rt, follow(rt, item, path, otherwise), case_sensitive), std::move(item)});
+  for (Value& item : to_values(rt, self))
+    all.push_back({folded(rt, follow(rt, item, path, otherwise), case_sensitive), std::move(item)});
   sort_keyed(rt, all, false);
   Values groups;
   for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {

@@ -120,10 +120,17 @@ Value slice_filter(Runtime& rt, const Value& self, const Given& given) {
 }
 
 constexpr std::array kFilters = {
-    Builtin{"batch", "linecount fill_with", 1, batch}, Builtin{"count", "", 0, length_filter}, Builtin{"first", "", 0, first},
-    Builtin{"items", "", 0, items},                    Builtin{"join", "d attribute", 0, join}, Builtin{"last", "", 0, last},
-    Builtin{"length", "", 0, length_filter},           Builtin{"list", "", 0, list_filter},    Builtin{"reverse", "", 0, reverse},
-    Builtin{"slice", "slices fill_with", 1, slice_filter}, Builtin{"sum", "attribute start", 0, sum},
+    Builtin{"batch", "linecount fill_with", 1, batch},
+    Builtin{"count", "", 0, length_filter},
+    Builtin{"first", "", 0, first},
+    Builtin{"items", "", 0, items},
+    Builtin{"join", "d attribute", 0, join},
+    Builtin{"last", "", 0, last},
+    Builtin{"length", "", 0, length_filter},
+    Builtin{"list", "", 0, list_filter},
+    Builtin{"reverse", "", 0, reverse},
+    Builtin{"slice", "slices fill_with", 1, slice_filter},
+    Builtin{"sum", "attribute start", 0, sum},
 };
 
 }  // namespace

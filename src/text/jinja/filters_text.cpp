@@ -124,17 +124,18 @@ Value safe(Runtime& rt, const Value& self, const Given&) {
 // Entities that escape() makes, and the common named ones.
 std::string unescaped(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kEntities = {{{"&lt;", "<"},
-                                                                                             {"&gt;", ">"},
-                                                                                             {"&#34;", "\""},
-                                                                                             {"&#39;", "'"},
-                                                                                             {"&quot;", "\""},
-                                                                                             {"&apos;", "'"},
-                                                                                             {"&nbsp;", "\xC2\xA0"},
-                                                                                             {"&raquo;", "\xC2\xBB"},
-                                                                                             {"&amp;", "&"}}};
+                                                                                              {"&gt;", ">"},
+                                                                                              {"&#34;", "\""},
+                                                                                              {"&#39;", "'"},
+                                                                                              {"&quot;", "\""},
+                                                                                              {"&apos;", "'"},
+                                                                                              {"&nbsp;", "\xC2\xA0"},
+                                                                                              {"&raquo;", "\xC2\xBB"},
+                                                                                              {"&amp;", "&"}}};
   std::string out;
   while (!text.empty()) {
-    const auto at = std::find_if(kEntities.begin(), kEntities.end(), [&](const auto& entity) { return text.starts_with(entity.first); });
+    const auto at =
+        std::find_if(kEntities.begin(), kEntities.end(), [&](const auto& entity) { return text.starts_with(entity.first); });
     out += at != kEntities.end() ? at->second : text.substr(0, 1);
     text.remove_prefix(at != kEntities.end() ? at->first.size() : 1);
   }
@@ -174,7 +175,8 @@ void quote_url(Writer& out, std::string_view text, bool in_query) {
       out.put('+');
       continue;
     }
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || kept.find(c) != std::string_view::npos;
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || kept.find(c) != std::string_view::npos;
     plain ? out.put(c) : out.put(fmt::format("%{:02X}", static_cast<unsigned char>(c)));
   }
 }

@@ -29,7 +29,8 @@ std::string format_whole(Int magnitude, const NumberStyle& style) {
     case 'b': digits = fmt::format("{:b}", magnitude), prefix = "0b"; break;
     default: digits = fmt::format("{}", magnitude); break;
   }
-  if (style.precision > static_cast<int>(digits.size())) digits.insert(0, static_cast<std::size_t>(style.precision) - digits.size(), '0');
+  if (style.precision > static_cast<int>(digits.size()))
+    digits.insert(0, static_cast<std::size_t>(style.precision) - digits.size(), '0');
   if (style.grouping != 0) digits = grouped(digits, style.grouping, prefix.empty() ? 3 : 4);
   return style.alternate ? prefix + digits : digits;
 }

@@ -28,7 +28,8 @@ Value range(Runtime& rt, const Value&, const Given& given) {
   const Int distance = step > 0 ? stop - start : start - stop, width = step > 0 ? step : -step;
   const Int count = distance <= 0 ? Int{0} : (distance + width - 1) / width;
   if (count > kMostRange) rt.fail(fmt::format("Range too big. The sandbox blocks ranges larger than MAX_RANGE ({}).", kMostRange));
-  const std::string shown = step == 1 ? fmt::format("range({}, {})", start, stop) : fmt::format("range({}, {}, {})", start, stop, step);
+  const std::string shown =
+      step == 1 ? fmt::format("range({}, {})", start, stop) : fmt::format("range({}, {}, {})", start, stop, step);
   return Value(std::shared_ptr<Object>(rt.object<Range>(start, step, static_cast<std::size_t>(count), shown)));
 }
 
@@ -50,7 +51,9 @@ Value dict(Runtime& rt, const Value&, const Given& given) {
   return rt.dict(std::move(entries));
 }
 
-Value raise_exception(Runtime& rt, const Value&, const Given& given) { throw Error(Errc::bad_input, to_text(rt, given[0]).text().utf8); }
+Value raise_exception(Runtime& rt, const Value&, const Given& given) {
+  throw Error(Errc::bad_input, to_text(rt, given[0]).text().utf8);
+}
 
 // %f is Python's own; %z and %Z are empty for a time without a zone. The rest is the C library's.
 std::string time_format(std::string_view format) {
@@ -62,8 +65,10 @@ std::string time_format(std::string_view format) {
       continue;
     }
     ++i;
-    if (next == 'f') out += "000000";
-    else if (next != 'z' && next != 'Z') out.append({'%', next});
+    if (next == 'f')
+      out += "000000";
+    else if (next != 'z' && next != 'Z')
+      out.append({'%', next});
   }
   return out;
 }
@@ -123,7 +128,9 @@ Value joiner(Runtime& rt, const Value&, const Given& given) {
   const Value separator = given.has(0) ? given[0] : rt.text(", ");
   return Value(std::shared_ptr<Object>(rt.object<Function>(
       "jinja2.utils.Joiner",
-      [separator, used = false](Runtime& runtime, const Args&) mutable { return std::exchange(used, true) ? separator : runtime.text(""); },
+      [separator, used = false](Runtime& runtime, const Args&) mutable {
+        return std::exchange(used, true) ? separator : runtime.text("");
+      },
       separator.depth() + 1)));
 }
 

@@ -69,11 +69,12 @@ Value Interpreter::look_up(std::string_view name) {
     if (const Value* found = scope->find(name)) return *found;
   }
   if (name == "namespace") {
-    return Value(std::shared_ptr<Object>(rt.object<Function>("type", [this](Runtime&, const Args& args) { return make_namespace(args); })));
+    return Value(
+        std::shared_ptr<Object>(rt.object<Function>("type", [this](Runtime&, const Args& args) { return make_namespace(args); })));
   }
   if (const Builtin* function = find_builtin(globals(), name)) {
-    return Value(std::shared_ptr<Object>(
-        rt.object<Function>("function", [function](Runtime& runtime, const Args& args) { return (*function)(runtime, Value(), args); })));
+    return Value(std::shared_ptr<Object>(rt.object<Function>(
+        "function", [function](Runtime& runtime, const Args& args) { return (*function)(runtime, Value(), args); })));
   }
   return rt.missing_name(name);
 }

@@ -27,7 +27,8 @@ struct Scope : std::enable_shared_from_this<Scope> {
 
 class Interpreter {
  public:
-  explicit Interpreter(Runtime& runtime) : rt(runtime), scope_(std::make_shared<Scope>(nullptr)), out_(&root_out_), root_out_(runtime) {}
+  explicit Interpreter(Runtime& runtime)
+      : rt(runtime), scope_(std::make_shared<Scope>(nullptr)), out_(&root_out_), root_out_(runtime) {}
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
   ~Interpreter();

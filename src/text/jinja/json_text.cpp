@@ -119,7 +119,8 @@ class JsonWriter {
     for (const Entry& entry : mapping.entries) entries.push_back(&entry);
     if (style_.sort_keys) {
       rt_.step(entries.size() * 4);
-      std::stable_sort(entries.begin(), entries.end(), [&](const Entry* a, const Entry* b) { return less(rt_, a->first, b->first); });
+      std::stable_sort(entries.begin(), entries.end(),
+                       [&](const Entry* a, const Entry* b) { return less(rt_, a->first, b->first); });
     }
     write_container('{', '}', entries, [&](const Entry* entry) {
       write_key(entry->first);

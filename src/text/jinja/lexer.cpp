@@ -57,7 +57,8 @@ class Lexer {
   char peek(std::size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
 
   void move_to(std::size_t end) {
-    line_ += static_cast<int>(std::count(source_.begin() + static_cast<std::ptrdiff_t>(at_), source_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+    line_ += static_cast<int>(
+        std::count(source_.begin() + static_cast<std::ptrdiff_t>(at_), source_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
     at_ = end;
     if (end > 0) line_starting_ = source_[end - 1] == '\n';
   }
@@ -191,7 +192,8 @@ class Lexer {
       std::size_t real_end = end;
       if (end < source_.size() && source_[end] == '.' && digit_at(end + 1)) real_end = digits_end(end + 1, kDecimal);
       if (real_end < source_.size() && (source_[real_end] == 'e' || source_[real_end] == 'E')) {
-        const std::size_t exponent = real_end + (real_end + 1 < source_.size() && (source_[real_end + 1] == '+' || source_[real_end + 1] == '-') ? 2 : 1);
+        const std::size_t exponent =
+            real_end + (real_end + 1 < source_.size() && (source_[real_end + 1] == '+' || source_[real_end + 1] == '-') ? 2 : 1);
         if (digit_at(exponent)) real_end = digits_end(exponent, kDecimal);
       }
       real = real_end != end;
@@ -235,8 +237,9 @@ class Lexer {
   }
 
   void sign() {
-    static constexpr std::array<std::string_view, 26> kSigns = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]",
-                                                                "(",  ")",  "{",  "}",  ">",  "<",  "=", ".", ":", "|", ",", ";"};
+    static constexpr std::array<std::string_view, 26> kSigns = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/",
+                                                                "*",  "%",  "~",  "[",  "]",  "(",  ")", "{", "}",
+                                                                ">",  "<",  "=",  ".",  ":",  "|",  ",", ";"};
     const auto found = std::find_if(kSigns.begin(), kSigns.end(), [&](std::string_view s) { return rest().starts_with(s); });
     if (found == kSigns.end()) {
       std::size_t end = at_;
@@ -275,7 +278,8 @@ class Lexer {
 
 std::vector<Token> tokenize(std::string_view source) {
   constexpr std::size_t kMostSource = std::size_t{4} << 20;  // real ones have up to 30 KB
-  if (source.size() > kMostSource) refuse_template(1, fmt::format("{} bytes are more than {} MiB", source.size(), kMostSource >> 20));
+  if (source.size() > kMostSource)
+    refuse_template(1, fmt::format("{} bytes are more than {} MiB", source.size(), kMostSource >> 20));
   if (!is_valid_utf8(source)) refuse_template(1, "is not UTF-8");
   return Lexer(normalized(source)).run();
 }

@@ -35,7 +35,9 @@ std::size_t Loop::count() {
   Values rest;
   while (auto item = source_()) rest.push_back(std::move(*item));
   length_ = index_ + rest.size() + (after_ ? 1 : 0);
-  source_ = [rest = std::move(rest), i = std::size_t{0}]() mutable { return i < rest.size() ? std::optional(rest[i++]) : std::nullopt; };
+  source_ = [rest = std::move(rest), i = std::size_t{0}]() mutable {
+    return i < rest.size() ? std::optional(rest[i++]) : std::nullopt;
+  };
   return *length_;
 }
 
@@ -69,7 +71,9 @@ std::optional<Value> Loop::attribute(Runtime& rt, const Value& self, std::string
   if (name != "cycle" && name != "changed") return std::nullopt;
   const bool cycles = name == "cycle";
   return Value(std::shared_ptr<Object>(rt.object<Function>(
-      "method", [self, this, cycles](Runtime& runtime, const Args& args) { return cycles ? cycle(runtime, args) : changed(runtime, args); }, 2)));
+      "method",
+      [self, this, cycles](Runtime& runtime, const Args& args) { return cycles ? cycle(runtime, args) : changed(runtime, args); },
+      2)));
 }
 
 Value Loop::call(Runtime& rt, const Args& args) {

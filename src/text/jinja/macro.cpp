@@ -55,7 +55,8 @@ void MacroObject::bind(Scope& scope, const Args& args) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Value* named = args.find(names[i]);
     if (i < args.values.size()) {
-      if (named != nullptr && !signature_.uses_named) rt.fail(fmt::format("macro {} takes no keyword argument {}", shown, quoted(names[i])));
+      if (named != nullptr && !signature_.uses_named)
+        rt.fail(fmt::format("macro {} takes no keyword argument {}", shown, quoted(names[i])));
       scope.set(names[i], args.values[i]);
     } else if (named != nullptr) {
       scope.set(names[i], *named);

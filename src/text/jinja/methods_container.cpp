@@ -47,8 +47,8 @@ Value index(Runtime& rt, const Value& self, const Given& given) {
 }
 
 constexpr std::array kDict = {
-    Builtin{"copy", "", 0, copy},   Builtin{"get", "key default", 1, get}, Builtin{"items", "", 0, items},
-    Builtin{"keys", "", 0, keys},   Builtin{"values", "", 0, values},
+    Builtin{"copy", "", 0, copy}, Builtin{"get", "key default", 1, get}, Builtin{"items", "", 0, items},
+    Builtin{"keys", "", 0, keys}, Builtin{"values", "", 0, values},
 };
 constexpr std::array kList = {
     Builtin{"copy", "", 0, copy},

@@ -156,7 +156,8 @@ Value split(Runtime& rt, const Value& self, const Given& given) {
   const Int most = given.whole(1, -1);
   rt.afford(text.size() * sizeof(text));  // as many parts as characters
   if (given.is_none(0)) {
-    return rt.list(as_values(rt, kFromRight ? split_at_space_from_right(text, most) : split_at_space(text, most), self.text().markup));
+    return rt.list(
+        as_values(rt, kFromRight ? split_at_space_from_right(text, most) : split_at_space(text, most), self.text().markup));
   }
   const std::string_view separator = given.text(0, "");
   if (separator.empty()) rt.fail("empty separator");

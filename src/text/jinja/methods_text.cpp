@@ -84,7 +84,8 @@ Value join(Runtime& rt, const Value& self, const Given& given) {
   Writer out(rt);
   bool first = true;
   for (std::size_t i = 0; auto item = next(); ++i) {
-    if (!item->is(Kind::text) && !markup) rt.fail(fmt::format("sequence item {}: expected str instance, {} found", i, type_name(*item)));
+    if (!item->is(Kind::text) && !markup)
+      rt.fail(fmt::format("sequence item {}: expected str instance, {} found", i, type_name(*item)));
     if (!first) out.put(self.text().utf8);
     first = false;
     out.put((markup ? escape(rt, *item) : *item).text().utf8);

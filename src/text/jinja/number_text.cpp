@@ -81,7 +81,8 @@ std::optional<double> read_real(std::string_view text) {
     if (!digits || digits->empty() || (digit_of(digits->front()) > 9 && digits->front() != '.')) return std::nullopt;
     const auto [end, problem] = std::from_chars(digits->data(), digits->data() + digits->size(), value);
     if (end != digits->data() + digits->size() || problem == std::errc::invalid_argument) return std::nullopt;
-    if (problem == std::errc::result_out_of_range) value = lower(*digits).find("e-") == std::string::npos ? std::numeric_limits<double>::infinity() : 0.0;
+    if (problem == std::errc::result_out_of_range)
+      value = lower(*digits).find("e-") == std::string::npos ? std::numeric_limits<double>::infinity() : 0.0;
   }
   return negative ? -value : value;
 }

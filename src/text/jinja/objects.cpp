@@ -77,7 +77,7 @@ std::string Bytes::repr(Runtime& rt) {
       default: break;
     }
     if (c == quote || c == '\\') out.put('\\');
-    byte < 0x20 || byte > 0x7E ? out.put(fmt::format("\\x{:02x}", byte)) : out.put(c);
+    byte<0x20 || byte> 0x7E ? out.put(fmt::format("\\x{:02x}", byte)) : out.put(c);
   }
   out.put(quote);
   return out.text();

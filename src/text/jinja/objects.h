@@ -55,7 +55,8 @@ class Namespace final : public Object {
 
 class Range final : public Object {
  public:
-  Range(Int start, Int step, std::size_t count, std::string repr) : start_(start), step_(step), count_(count), repr_(std::move(repr)) {}
+  Range(Int start, Int step, std::size_t count, std::string repr)
+      : start_(start), step_(step), count_(count), repr_(std::move(repr)) {}
   std::string type_name() const override { return "range"; }
   std::string repr(Runtime&) override { return repr_; }
   Next iterate(Runtime&, const Value& self) override;

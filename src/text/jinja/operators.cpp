@@ -54,12 +54,11 @@ Value join_text(Runtime& rt, const Value& a, const Value& b) {
   return rt.text(left.text().utf8 + right.text().utf8, markup);
 }
 
-bool can_repeat(const Value& value) {
-  return value.is(Kind::text) || (value.is(Kind::sequence) && !value.sequence().is_view());
-}
+bool can_repeat(const Value& value) { return value.is(Kind::text) || (value.is(Kind::sequence) && !value.sequence().is_view()); }
 
 Value repeat(Runtime& rt, const Value& value, Int count) {
-  const std::size_t times = count < 0 ? 0 : static_cast<std::size_t>(std::min<Int>(count, std::numeric_limits<std::int64_t>::max()));
+  const std::size_t times =
+      count < 0 ? 0 : static_cast<std::size_t>(std::min<Int>(count, std::numeric_limits<std::int64_t>::max()));
   if (value.is(Kind::text)) {
     Writer out(rt);
     out.fill(times, value.text().utf8);

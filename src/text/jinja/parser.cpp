@@ -72,10 +72,12 @@ class Parser {
       StatementPtr (Parser::*parse)(int line);
     };
     static constexpr Kind kKinds[] = {
-        {"if", &Parser::if_statement},         {"for", &Parser::for_statement},       {"set", &Parser::set_statement},
-        {"macro", &Parser::macro_statement},   {"call", &Parser::call_statement},     {"filter", &Parser::filter_statement},
-        {"with", &Parser::with_statement},     {"break", &Parser::loop_control},      {"continue", &Parser::loop_control},
-        {"generation", &Parser::generation_statement}, {"print", &Parser::print},
+        {"if", &Parser::if_statement},       {"for", &Parser::for_statement},
+        {"set", &Parser::set_statement},     {"macro", &Parser::macro_statement},
+        {"call", &Parser::call_statement},   {"filter", &Parser::filter_statement},
+        {"with", &Parser::with_statement},   {"break", &Parser::loop_control},
+        {"continue", &Parser::loop_control}, {"generation", &Parser::generation_statement},
+        {"print", &Parser::print},
     };
     const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return tokens_.at_name(k.name); });
     if (kind == std::end(kKinds)) refuse_tag(ends);

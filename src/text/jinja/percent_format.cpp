@@ -66,7 +66,8 @@ class PercentFormatter {
       return given.whole();
     }
     Int number = 0;
-    while (!rest_.empty() && rest_.front() >= '0' && rest_.front() <= '9') number = std::min<Int>(number * 10 + (take() - '0'), 1 << 30);
+    while (!rest_.empty() && rest_.front() >= '0' && rest_.front() <= '9')
+      number = std::min<Int>(number * 10 + (take() - '0'), 1 << 30);
     return number;
   }
 
@@ -155,7 +156,8 @@ class PercentFormatter {
     if (!value.is_whole() && !(std::abs(value.real()) < 0x1p126)) rt_.fail("cannot convert float to integer");
     const Int whole = value.is_whole() ? value.whole() : static_cast<Int>(value.real());
     limit_precision(d);
-    pad(d, sign(d, whole < 0), format_whole(whole < 0 ? negate(rt_, whole).integer() : whole, {d.type, d.precision, d.alternate}), true);
+    pad(d, sign(d, whole < 0), format_whole(whole < 0 ? negate(rt_, whole).integer() : whole, {d.type, d.precision, d.alternate}),
+        true);
   }
 
   void convert_real(const Directive& d, const Value& value) {
@@ -202,6 +204,8 @@ class PercentFormatter {
 
 }  // namespace
 
-Value percent_format(Runtime& rt, const Value& format, const Value& argument) { return PercentFormatter(rt, format, argument).run(); }
+Value percent_format(Runtime& rt, const Value& format, const Value& argument) {
+  return PercentFormatter(rt, format, argument).run();
+}
 
 }  // namespace conclave::jinja

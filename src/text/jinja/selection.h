@@ -6,7 +6,7 @@ namespace conclave::jinja {
 
 using Path = Values;  // keys, one within the other
 
-Path path_of(Runtime&, const Value& attribute);                                       // a text with dots, or a whole number
+Path path_of(Runtime&, const Value& attribute);                                     // a text with dots, or a whole number
 Value follow(Runtime&, Value item, const Path&, const Value* otherwise = nullptr);  // `otherwise` for what is missing
 
 }  // namespace conclave::jinja

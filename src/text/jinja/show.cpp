@@ -26,7 +26,9 @@ void write_character_repr(std::string& out, char32_t c, char quote) {
     append_character(out, c);
   } else {
     const auto number = static_cast<std::uint32_t>(c);
-    out += c < 0x100 ? fmt::format("\\x{:02x}", number) : c < 0x10000 ? fmt::format("\\u{:04x}", number) : fmt::format("\\U{:08x}", number);
+    out += c < 0x100     ? fmt::format("\\x{:02x}", number)
+           : c < 0x10000 ? fmt::format("\\u{:04x}", number)
+                         : fmt::format("\\U{:08x}", number);
   }
 }
 

@@ -7,7 +7,7 @@
 
 namespace conclave::jinja {
 
-std::string type_name(const Value&);  // "str", "NoneType", "jinja2.utils.Namespace"
+std::string type_name(const Value&);        // "str", "NoneType", "jinja2.utils.Namespace"
 std::string quoted(std::string_view text);  // repr of a str, shortened where long: for messages
 
 std::string whole_text(Int);

@@ -14,8 +14,10 @@ void append_hex(std::string& out, std::string_view& rest, std::size_t digits, in
   std::uint32_t number = 0;
   const std::string_view hex = rest.substr(0, digits);
   const auto [end, problem] = std::from_chars(hex.data(), hex.data() + hex.size(), number, 16);
-  if (hex.size() < digits || problem != std::errc() || end != hex.data() + hex.size()) refuse_template(line, "truncated escape in a string");
-  if (number > 0x10FFFF || (number >= 0xD800 && number < 0xE000)) refuse_template(line, "an escape in a string that is no character");
+  if (hex.size() < digits || problem != std::errc() || end != hex.data() + hex.size())
+    refuse_template(line, "truncated escape in a string");
+  if (number > 0x10FFFF || (number >= 0xD800 && number < 0xE000))
+    refuse_template(line, "an escape in a string that is no character");
   append_character(out, number);
   rest.remove_prefix(digits);
 }

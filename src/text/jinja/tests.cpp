@@ -42,7 +42,9 @@ Value is_filter(Runtime&, const Value& self, const Given&) {
   return false;
 }
 
-Value is_test(Runtime&, const Value& self, const Given&) { return self.is(Kind::text) && find_builtin(tests(), self.text().utf8) != nullptr; }
+Value is_test(Runtime&, const Value& self, const Given&) {
+  return self.is(Kind::text) && find_builtin(tests(), self.text().utf8) != nullptr;
+}
 
 Value is_lower_text(Runtime& rt, const Value& self, const Given&) {
   const std::string text = to_text(rt, self).text().utf8;
@@ -59,14 +61,20 @@ Value has_remainder(Runtime& rt, const Value& self, const Given&) {
   return equal(rt, modulo(rt, self, Value(Int{2})), Value(Int{kRemainder}));
 }
 
-Value divisible_by(Runtime& rt, const Value& self, const Given& given) { return equal(rt, modulo(rt, self, given[0]), Value(Int{0})); }
+Value divisible_by(Runtime& rt, const Value& self, const Given& given) {
+  return equal(rt, modulo(rt, self, given[0]), Value(Int{0}));
+}
 
 Value is_equal(Runtime& rt, const Value& self, const Given& given) { return equal(rt, self, given[0]); }
 Value is_unequal(Runtime& rt, const Value& self, const Given& given) { return !equal(rt, self, given[0]); }
 Value is_less(Runtime& rt, const Value& self, const Given& given) { return less(rt, self, given[0]); }
 Value is_greater(Runtime& rt, const Value& self, const Given& given) { return less(rt, given[0], self); }
-Value is_at_most(Runtime& rt, const Value& self, const Given& given) { return less(rt, self, given[0]) || equal(rt, self, given[0]); }
-Value is_at_least(Runtime& rt, const Value& self, const Given& given) { return less(rt, given[0], self) || equal(rt, self, given[0]); }
+Value is_at_most(Runtime& rt, const Value& self, const Given& given) {
+  return less(rt, self, given[0]) || equal(rt, self, given[0]);
+}
+Value is_at_least(Runtime& rt, const Value& self, const Given& given) {
+  return less(rt, given[0], self) || equal(rt, self, given[0]);
+}
 
 constexpr std::array kTests = {
     Builtin{"!=", "other", 1, is_unequal},

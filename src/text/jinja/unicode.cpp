@@ -82,11 +82,13 @@ std::string mapped(std::string_view text, const F& f) {
 }  // namespace
 
 bool is_space(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
-         c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-bool is_line_end(char32_t c) { return (c >= 0x0A && c <= 0x0D) || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 || c == 0x2029; }
+bool is_line_end(char32_t c) {
+  return (c >= 0x0A && c <= 0x0D) || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 || c == 0x2029;
+}
 
 bool is_printable(char32_t c) {
   if (c < 0x7F) return c >= 0x20;
@@ -124,7 +126,8 @@ std::string upper(std::string_view text) {
 }
 
 std::string lower(std::string_view text) {
-  return mapped(text, [&](std::string& out, std::size_t begin, std::size_t end, char32_t c) { append_lower(out, text, begin, end, c); });
+  return mapped(text,
+                [&](std::string& out, std::size_t begin, std::size_t end, char32_t c) { append_lower(out, text, begin, end, c); });
 }
 
 std::string title(std::string_view text) {
@@ -151,7 +154,8 @@ std::string casefold(std::string_view text) {
   return mapped(text, [](std::string& out, std::size_t, std::size_t, char32_t c) {
     std::array<utf8proc_int32_t, 8> folded{};
     int boundary = 0;
-    const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), folded.data(), folded.size(), UTF8PROC_CASEFOLD, &boundary);
+    const auto count =
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), folded.data(), folded.size(), UTF8PROC_CASEFOLD, &boundary);
     for (utf8proc_ssize_t i = 0; i < count; ++i) append_character(out, static_cast<char32_t>(folded[static_cast<std::size_t>(i)]));
   });
 }

@@ -94,10 +94,10 @@ class Value {
 
   bool is_number() const { return is(Kind::boolean) || is(Kind::integer) || is(Kind::real); }
   bool is_whole() const { return is(Kind::boolean) || is(Kind::integer); }
-  Int whole() const { return is(Kind::boolean) ? Int{boolean()} : integer(); }                 // needs is_whole()
-  double number() const { return is(Kind::real) ? real() : static_cast<double>(whole()); }     // needs is_number()
-  bool same_as(const Value& other) const;  // Python's `is`
-  int depth() const;                       // containers nested in one another, this one included
+  Int whole() const { return is(Kind::boolean) ? Int{boolean()} : integer(); }              // needs is_whole()
+  double number() const { return is(Kind::real) ? real() : static_cast<double>(whole()); }  // needs is_number()
+  bool same_as(const Value& other) const;                                                   // Python's `is`
+  int depth() const;  // containers nested in one another, this one included
 
  private:
   std::variant<std::monostate, bool, Int, double, std::shared_ptr<const Text>, std::shared_ptr<const Sequence>,
@@ -129,8 +129,8 @@ struct Mapping {
   int depth = 1;
   Held held;
 
-  const Value* find(std::string_view key) const;          // null when absent
-  const Value* find(Runtime&, const Value& key) const;    // fails when the key is not hashable
+  const Value* find(std::string_view key) const;        // null when absent
+  const Value* find(Runtime&, const Value& key) const;  // fails when the key is not hashable
 };
 
 // Everything with state or behaviour of its own.

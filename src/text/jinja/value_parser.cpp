@@ -21,19 +21,27 @@ ExpressionPtr constant(int line, Value value) {
 
 ExpressionPtr ExpressionParser::postfix(ExpressionPtr operand) {
   while (true) {
-    if (tokens_.at_sign(".")) operand = dotted(std::move(operand));
-    else if (tokens_.at_sign("[")) operand = subscript(std::move(operand));
-    else if (tokens_.at_sign("(")) operand = call(std::move(operand));
-    else return operand;
+    if (tokens_.at_sign("."))
+      operand = dotted(std::move(operand));
+    else if (tokens_.at_sign("["))
+      operand = subscript(std::move(operand));
+    else if (tokens_.at_sign("("))
+      operand = call(std::move(operand));
+    else
+      return operand;
   }
 }
 
 ExpressionPtr ExpressionParser::postfix_filters(ExpressionPtr operand) {
   while (true) {
-    if (tokens_.at_sign("|")) operand = filter(std::move(operand));
-    else if (tokens_.at_name("is")) operand = test(std::move(operand));
-    else if (tokens_.at_sign("(")) operand = call(std::move(operand));  // what a filter or test returned
-    else return operand;
+    if (tokens_.at_sign("|"))
+      operand = filter(std::move(operand));
+    else if (tokens_.at_name("is"))
+      operand = test(std::move(operand));
+    else if (tokens_.at_sign("("))
+      operand = call(std::move(operand));  // what a filter or test returned
+    else
+      return operand;
   }
 }
 
@@ -224,7 +232,8 @@ ExpressionPtr ExpressionParser::number_literal() {
   const Token& token = tokens_.take();
   if (token.type == TokenType::real) return constant(token.line, read_real(token.value).value_or(0));
   const auto whole = read_whole(token.value, 0);
-  if (!whole) refuse_template(token.line, fmt::format("the number {} is beyond 127 bits", std::string_view(token.value).substr(0, 60)));
+  if (!whole)
+    refuse_template(token.line, fmt::format("the number {} is beyond 127 bits", std::string_view(token.value).substr(0, 60)));
   return constant(token.line, *whole);
 }
 
