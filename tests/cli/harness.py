@@ -1,0 +1,85 @@
+"""Runs the program as a user would: a fresh folder, a bare environment, no terminal unless a test opens one."""
+import json
+import os
+import struct
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = os.environ["CONCLAVE_PROGRAM"]
+SOURCE = Path(os.environ["CONCLAVE_SOURCE_DIR"])
+FIXTURES = SOURCE / "tests" / "data" / "fixtures"
+BF16 = FIXTURES / "qwen3_moe-bf16-sharded"  # has no tokenizer
+NVFP4 = FIXTURES / "qwen3_moe-nvfp4-kvfp8"
+TINYMOE = SOURCE / "models" / "tinymoe"
+
+QUESTION = "Lily is 4 feet 3 inches tall. How tall is she in inches?"
+NUMBER = "#### 51"
+# Long enough to be interrupted: the slow path, and no end token.
+ENDLESS = ["--raw", "--dtype", "float32", "--ignore-eos", "--max-tokens", "2000"]
+
+# A wait that only a hang reaches, even on a machine with ten other builds running.
+PATIENCE = 60
+
+
+def environment(**extra):
+    """What the program sees: none of the harness's own CONCLAVE_* variables, since unknown ones are refused."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("CONCLAVE_")}
+    env.update(extra)
+    return env
+
+
+class Program(unittest.TestCase):
+    """One test case class with an empty working folder that must stay empty."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.cwd = self.folder / "cwd"
+        self.cwd.mkdir()
+
+    def run_program(self, *words, stdin=b"", env=None, cwd=None):
+        """The finished process; stdout and stderr as text. A crash or a hang fails here, for every test."""
+        if isinstance(stdin, str):
+            stdin = stdin.encode()
+        done = subprocess.run([PROGRAM, *map(os.fspath, words)], input=stdin, capture_output=True, timeout=PATIENCE,
+                              env=environment() if env is None else env, cwd=cwd or self.cwd, check=False)
+        done.stdout = done.stdout.decode(errors="replace")
+        done.stderr = done.stderr.decode(errors="replace")
+        self.assertGreaterEqual(done.returncode, 0, f"ended by a signal: {words}\n{done.stderr}")
+        self.assertNotIn("terminate called", done.stderr)
+        return done
+
+    def succeed(self, *words, **how):
+        done = self.run_program(*words, **how)
+        self.assertEqual(done.returncode, 0, f"{words}\n{done.stderr}")
+        return done
+
+    def fail_with(self, status, expected, *words, **how):
+        """The program refuses with `status`, nothing on stdout, and every one of `expected` (words) on stderr."""
+        done = self.run_program(*words, **how)
+        self.assertEqual(done.returncode, status, f"{words}\n{done.stdout[:500]}\n{done.stderr}")
+        self.assertEqual(done.stdout, "")
+        for text in [expected] if isinstance(expected, str) else expected:
+            self.assertIn(text, done.stderr)
+        if status == 1:
+            self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+            self.assertTrue(done.stderr.startswith("conclave: "), done.stderr)
+        return done
+
+
+def read_safetensors(path):
+    """name -> (shape, list of numbers), for F32 and I32."""
+    data = Path(path).read_bytes()
+    (size,) = struct.unpack_from("<Q", data)
+    tensors = {}
+    for name, entry in json.loads(data[8:8 + size]).items():
+        if name == "__metadata__":
+            continue
+        begin, end = entry["data_offsets"]
+        code = {"F32": "f", "I32": "i"}[entry["dtype"]]
+        values = struct.unpack(f"<{(end - begin) // 4}{code}", data[8 + size + begin:8 + size + end])
+        tensors[name] = (entry["shape"], list(values))
+    return tensors

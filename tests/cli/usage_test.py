@@ -1,0 +1,73 @@
+"""What the program does with wrong words, wrong options and the environment."""
+import shutil
+import subprocess
+
+from harness import BF16, NUMBER, PATIENCE, PROGRAM, QUESTION, Program, environment
+
+COMMANDS = ("run", "chat", "inspect", "logits", "doctor")
+
+
+class Usage(Program):
+    def test_help_and_version(self):
+        self.assertRegex(self.succeed("--version").stdout, r"^conclave \d+\.\d+\.\d+\n$")
+        text = self.succeed("--help").stdout
+        for command in COMMANDS:
+            self.assertIn(command, text)
+            self.assertIn("--help", self.succeed(command, "--help").stdout)
+
+    def test_wrong_usage_is_2(self):
+        for words in ([], ["frobnicate"], ["--frobnicate"], ["run", "--frobnicate", "x"], ["run", "a", "b", "c"], ["logits"],
+                      ["doctor", "x"], ["run", "x", "--threads", "many"], ["run", "x", "--max-tokens", "-1"],
+                      ["run", "x", "--dtype", "int1"], ["run", "x", "--temperature"], ["--log-level", "loud", "doctor"],
+                      ["run", "x", "--chat-template", "/nowhere"], ["logits", "--ids", "5", "--chunk", "0"]):
+            with self.subTest(words):
+                done = self.fail_with(2, [], *words)
+                self.assertTrue(done.stderr.strip())
+
+    def test_an_unknown_command_is_named(self):
+        self.fail_with(2, "frobnicate", "frobnicate")
+
+    def test_unknown_variables_are_refused(self):
+        for words in (["doctor"], ["run", "x"]):
+            self.fail_with(1, ["CONCLAVE_THREAD ", "did you mean 'CONCLAVE_THREADS'?"], *words,
+                           env=environment(CONCLAVE_THREAD="1"))
+        done = self.fail_with(1, ["CONCLAVE_ISSA", "CONCLAVE_QUUX"], "doctor",
+                              env=environment(CONCLAVE_ISSA="scalar", CONCLAVE_QUUX="1"))
+        self.assertIn("did you mean 'CONCLAVE_ISA'?", done.stderr)
+
+    def test_variables_are_options(self):
+        words = ["run", QUESTION, "--temperature", "0"]
+        env = environment(CONCLAVE_MOE_BACKEND="reference", CONCLAVE_THREADS="1")
+        done = self.succeed(*words, env=env)
+        self.assertIn(NUMBER, done.stdout)
+        self.assertRegex(done.stderr, r"experts and alike: .*reference")
+        self.assertIn("1 thread)", done.stderr)
+        self.assertRegex(self.succeed(*words, "--moe-backend", "cpu_pipeline", env=env).stderr, r"experts and alike: .*pipeline,")
+
+    def test_unknown_backend_is_named_with_the_nearest(self):
+        for words in (["run", "x"], ["inspect"], ["logits", "--ids", "5"]):
+            self.fail_with(1, ["'cpu_pipelin'", "did you mean 'cpu_pipeline'?"], *words, "--moe-backend", "cpu_pipelin")
+        self.fail_with(1, "'cpu_pipelin'", "run", "x", env=environment(CONCLAVE_MOE_BACKEND="cpu_pipelin"))
+
+    def test_doctor(self):
+        text = self.succeed("doctor").stdout
+        for word in ("CPU:", "threads:", "memory:", "GPU", "cpu_pipeline", "reference", "Qwen3MoeForCausalLM", "gemm_nvfp4"):
+            self.assertIn(word, text)
+        self.assertIn("kernels at level scalar", self.succeed("doctor", env=environment(CONCLAVE_ISA="scalar")).stdout)
+
+    def test_scalar_kernels_answer_too(self):
+        done = self.succeed("run", QUESTION, "--temperature", "0", env=environment(CONCLAVE_ISA="scalar"))
+        self.assertIn(NUMBER, done.stdout)
+        self.assertIn("cpu-scalar", done.stderr)
+
+    def test_an_old_processor(self):
+        emulator = shutil.which("qemu-x86_64")
+        if emulator is None:
+            self.skipTest("no qemu-x86_64: what a processor without AVX2 gets was not looked at")
+        done = subprocess.run([emulator, "-cpu", "Nehalem", PROGRAM, "doctor"], capture_output=True, env=environment(), timeout=PATIENCE,
+                              cwd=self.cwd, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"kernels at level scalar", done.stdout)
+
+    def test_nothing_to_answer_without_a_tokenizer(self):
+        self.fail_with(1, "token", "run", BF16, "hello", "--skip-tokenizer-init")
