@@ -64,7 +64,7 @@ class BrokenModels(Program):
         self.refused(folder)
         folder = self.folder_with()
         os.mkfifo(folder / "config.json")
-        self.refused(folder, "config.json")
+        self.refused(folder)
 
     def test_missing_and_escaping_shards(self):
         folder = self.folder / "sharded"

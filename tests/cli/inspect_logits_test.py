@@ -1,0 +1,37 @@
+"""conclave inspect and conclave logits on the fixtures."""
+from harness import BF16, NVFP4, Program, read_safetensors
+
+
+class InspectLogits(Program):
+    def test_inspect_says_what_it_is_and_what_runs_it(self):
+        text = self.succeed("inspect", NVFP4, "--tensors").stdout
+        for word in ("Qwen3MoeForCausalLM: 3 layers, hidden 256", "360 tensors", "NVFP4", "reference: can", "* cpu_pipeline: can",
+                     "KV scales: 3 of 3 layers published", "model.layers.0.self_attn.k_proj.k_scale", "lm_head.weight"):
+            self.assertIn(word, text)
+        self.assertIn("Qwen3MoeForCausalLM: 8 layers", self.succeed("inspect").stdout)
+
+    def test_float32_logits_are_the_published_ones(self):
+        for folder in (BF16, NVFP4):
+            reference = read_safetensors(folder / "ref.safetensors")
+            ids = ",".join(map(str, reference["p1.ids"][1]))
+            out = self.folder / "logits.safetensors"
+            self.succeed("logits", folder, "--ids", ids, "--f32", "--out", out)
+            shape, got = read_safetensors(out)["logits"]
+            wanted_shape, wanted = reference["w.p1.logits"]
+            self.assertEqual(shape, wanted_shape)
+            error = sum((a - b) ** 2 for a, b in zip(got, wanted)) / sum(b * b for b in wanted)
+            self.assertLess(error ** 0.5, 1e-4)
+
+    def test_chunks_do_not_change_a_byte(self):
+        ids = ",".join(map(str, read_safetensors(BF16 / "ref.safetensors")["p2.ids"][1]))
+        files = []
+        for chunk in ("1", "7", "512"):
+            out = self.folder / f"{chunk}.safetensors"
+            self.succeed("logits", BF16, "--ids", ids, "--f32", "--chunk", chunk, "--out", out)
+            files.append(out.read_bytes())
+        self.assertEqual(files[0], files[1])
+        self.assertEqual(files[0], files[2])
+
+    def test_ids_outside_the_vocabulary(self):
+        for word in ("512", "-1"):
+            self.fail_with(1, f"{word} is not in the vocabulary (0 to 511)", "logits", BF16, f"--ids={word}")
