@@ -15,7 +15,7 @@ void print_delta(const Delta& delta, bool show_ids) {
   } else {
     std::fwrite(delta.text.data(), 1, delta.text.size(), stdout);
   }
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0) throw Error(Errc::device, "the answer could not be written to stdout");
 }
 
 }  // namespace
@@ -24,10 +24,9 @@ Answer print_answer(Engine& engine, Request request, bool show_ids) {
   auto submitted = engine.submit(std::move(request));
   if (auto* error = std::get_if<Error>(&submitted)) throw *error;
   TokenStream& stream = *std::get<std::unique_ptr<TokenStream>>(submitted);
-  const int before = interrupts();
   Answer answer;
   for (;;) {
-    if (interrupts() > before) stream.cancel();
+    if (interrupts() > 0) stream.cancel();
     engine.step();
     while (auto event = stream.try_next()) {
       if (auto* done = std::get_if<Done>(&*event)) {

@@ -11,7 +11,7 @@ struct Answer {
   Done done;
 };
 
-// Submits, steps the engine on this thread and writes text to stdout at once; Ctrl-C cancels the request. With `show_ids` token ids
+// Submits, steps the engine on this thread and writes text to stdout at once; an interrupt counted before or meanwhile cancels the request. With `show_ids` token ids
 // are written instead of text. Throws the engine's Error when it refuses.
 Answer print_answer(Engine&, Request, bool show_ids = false);
 

@@ -73,13 +73,18 @@ class Conversation {
 };
 
 int chat(ChatFlags& flags) {
-  if (!flags.positional_model.empty()) flags.engine.options.model = flags.positional_model;
+  if (!flags.positional_model.empty()) {
+    if (!flags.engine.options.model.empty())
+      throw Error(Errc::bad_input, "the model is given twice, by --model and by the first word");
+    flags.engine.options.model = flags.positional_model;
+  }
   count_interrupts();
   const std::unique_ptr<Engine> engine = open_engine(flags.engine);
   if (!engine->info().has_chat_template)
     throw Error(
         Errc::unsupported,
         engine->info().location + ": the model has no chat template; give one with --chat-template, or use `conclave run --raw`");
+  if (interrupts() > 0) return kInterrupted;
   const bool terminal = isatty(STDIN_FILENO) == 1;
   if (terminal)
     fmt::print(stderr, "{} ({}). /help says what else there is.\n", engine->info().location, engine->info().architecture);

@@ -22,13 +22,18 @@ struct RunFlags {
   bool raw = false, quiet = false;
 };
 
+// The first word is the model.
+void take_model(RunFlags& flags) {
+  if (!flags.engine.options.model.empty())
+    throw Error(Errc::bad_input, "the model is given twice, by --model and by the first word");
+  flags.engine.options.model = flags.positional.front();
+}
+
 // "run PROMPT" or "run MODEL PROMPT"; a lone "-" or nothing reads the prompt from stdin.
 std::string prompt_of(RunFlags& flags) {
   auto& words = flags.positional;
   if (words.size() == 2) {
-    if (!flags.engine.options.model.empty())
-      throw Error(Errc::bad_input, "the model is given twice, by --model and before the prompt");
-    flags.engine.options.model = words.front();
+    take_model(flags);
     words.erase(words.begin());
   }
   if (words.size() == 1 && std::filesystem::is_directory(words.front()))
@@ -57,13 +62,12 @@ Request request_of(RunFlags& flags, const Engine& engine, std::string prompt) {
 }
 
 int run(RunFlags& flags) {
-  if (!flags.ids.empty() && !flags.positional.empty() && flags.positional.size() != 1)
-    throw Error(Errc::bad_input, "--ids is the prompt: give no other");
+  if (!flags.ids.empty() && flags.positional.size() > 1) throw Error(Errc::bad_input, "--ids is the prompt: give no other");
   std::string prompt;
   if (flags.ids.empty()) {
     prompt = prompt_of(flags);
   } else if (!flags.positional.empty()) {
-    flags.engine.options.model = flags.positional.front();
+    take_model(flags);
   }
   count_interrupts();
   const std::unique_ptr<Engine> engine = open_engine(flags.engine);

@@ -1,6 +1,7 @@
 // The conclave program: reads the command line and runs one command.
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <new>
 
 #include "base/log.h"
@@ -24,7 +25,7 @@ const std::map<std::string, LogLevel> kLevels{{"debug", LogLevel::debug},
 int main(int argc, char** argv) {
   CLI::App app{"Runs Mixture-of-Experts language models on any CPU.", "conclave"};
   app.set_version_flag("--version", fmt::format("conclave {}", version()));
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.get_formatter()->column_width(36);
   app.footer(
       "`conclave COMMAND --help` tells more. Exit status: 0 done, 1 failed (the reason is on stderr), 2 wrong usage, 130 "
@@ -40,10 +41,16 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kSuccess : kUsage;
   }
+  if (!action) {  // the parser's own "a subcommand is required" would hide a misspelt one
+    fmt::print(stderr, "{}", app.help());
+    return kUsage;
+  }
   try {
     set_log_level(level);
     check_environment();
-    return action();
+    const int status = action();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw Error(Errc::device, "the output could not be written to stdout");
+    return status;
   } catch (const Error& e) {
     fmt::print(stderr, "conclave: {}\n", e.what());
   } catch (const std::bad_alloc&) {
