@@ -121,7 +121,7 @@ class Endings(Program):
             process.send_signal(number)
             process.stdout.read()
             self.assertEqual(process.wait(PATIENCE), 130)
-            self.assertIn(b"ended by cancelled", process.stderr.read())
+            self.assertIn(b"ended by abort", process.stderr.read())
 
     def test_interrupt_at_any_moment_of_the_start(self):
         for delay in (0.005, 0.02, 0.04, 0.06, 0.1):
