@@ -11,8 +11,8 @@ struct Answer {
   Done done;
 };
 
-// Submits, steps the engine on this thread and writes text to stdout at once; an interrupt counted before or meanwhile cancels the request. With `show_ids` token ids
-// are written instead of text. Throws the engine's Error when it refuses.
+// Submits, steps the engine on this thread and writes text to stdout at once; an interrupt counted before or meanwhile cancels the
+// request. With `show_ids` token ids are written instead of text. Throws the engine's Error when it refuses.
 Answer print_answer(Engine&, Request, bool show_ids = false);
 
 // "63 tokens at 812 tokens/s (first after 9 ms), prompt 38 tokens" on stderr.

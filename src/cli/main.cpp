@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
     set_log_level(level);
     check_environment();
     const int status = action();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw Error(Errc::device, "the output could not be written to stdout");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      throw Error(Errc::device, "the output could not be written to stdout");
     return status;
   } catch (const Error& e) {
     fmt::print(stderr, "conclave: {}\n", e.what());

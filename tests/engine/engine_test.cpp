@@ -338,6 +338,44 @@ TEST(Engine, UnusableLogitsEndOneRequestOnly) {
   EXPECT_EQ(read_all(*fine).tokens, greedy_answer({12, 1, 2}, 10, kVocab));
 }
 
+// A device whose third step is lost.
+class FailingDevice final : public Device {
+ public:
+  const DeviceCaps& caps() const noexcept override { return host_->caps(); }
+  Buffer allocate(std::size_t bytes) override { return host_->allocate(bytes); }
+  std::unique_ptr<Stream> new_stream() override { return std::make_unique<FailingStream>(); }
+
+ private:
+  struct FailingStream final : Stream {
+    void synchronize() override {
+      if (++steps == 3) throw Error(Errc::device, "the device went away");
+    }
+    int steps = 0;
+  };
+  std::unique_ptr<Device> host_ = open_cpu_device(1);
+};
+
+TEST(Engine, AFailedStepEndsTheRequestsInItAndNoOthers) {
+  EngineOptions options = small_options();
+  options.max_num_seqs = 2;
+  FakeEngine e(std::make_unique<FakeModel>(kVocab), options, nullptr, std::make_unique<FailingDevice>());
+  std::vector<std::unique_ptr<TokenStream>> streams;
+  for (std::int32_t i = 0; i < 4; ++i) streams.push_back(e.submit(ids_request({1, i}, 6)));
+  e.run();
+  for (std::int32_t i = 0; i < 4; ++i) {
+    const Answer a = read_all(*streams[static_cast<std::size_t>(i)]);
+    const auto whole = greedy_answer({1, i}, 6, kVocab);
+    if (i < 2) {
+      EXPECT_EQ(a.done->reason, FinishReason::error);
+      EXPECT_EQ(a.done->error->code(), Errc::device);
+      EXPECT_EQ(a.tokens, std::vector<std::int32_t>(whole.begin(), whole.begin() + 2));
+    } else {
+      EXPECT_EQ(a.tokens, whole);
+    }
+  }
+  EXPECT_EQ(e.engine->status().kv_pages_free, e.engine->status().kv_pages_total);
+}
+
 TEST(Engine, StreamsOutliveTheEngineAndEndAsCancelled) {
   std::unique_ptr<TokenStream> waiting, running;
   {

@@ -9,11 +9,12 @@
 
 namespace conclave::testing {
 
-FakeEngine::FakeEngine(std::unique_ptr<FakeModel> fake, EngineOptions options, std::unique_ptr<const Tokenizer> tokenizer)
+FakeEngine::FakeEngine(std::unique_ptr<FakeModel> fake, EngineOptions options, std::unique_ptr<const Tokenizer> tokenizer,
+                       std::unique_ptr<Device> device)
     : model(fake.get()) {
   LoadedModel loaded;
   loaded.location = "fake";
-  loaded.device = open_cpu_device(1);
+  loaded.device = std::move(device);
   loaded.ops = make_reference_ops();
   loaded.model = std::move(fake);
   loaded.tokenizer = std::move(tokenizer);

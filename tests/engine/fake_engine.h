@@ -14,7 +14,8 @@
 namespace conclave::testing {
 
 struct FakeEngine {
-  explicit FakeEngine(std::unique_ptr<FakeModel>, EngineOptions = {}, std::unique_ptr<const Tokenizer> = nullptr);
+  explicit FakeEngine(std::unique_ptr<FakeModel>, EngineOptions = {}, std::unique_ptr<const Tokenizer> = nullptr,
+                      std::unique_ptr<Device> = open_cpu_device(1));
 
   FakeModel* model;  // owned by the engine
   std::unique_ptr<Engine> engine;
