@@ -3,6 +3,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <array>
 
 #include "text/jinja/special_casing.h"
 #include "text/utf8.h"
