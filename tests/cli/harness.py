@@ -9,6 +9,7 @@ from pathlib import Path
 
 PROGRAM = os.environ["CONCLAVE_PROGRAM"]
 SOURCE = Path(os.environ["CONCLAVE_SOURCE_DIR"])
+SANITIZED = bool(os.environ["CONCLAVE_SANITIZED"])
 FIXTURES = SOURCE / "tests" / "data" / "fixtures"
 BF16 = FIXTURES / "qwen3_moe-bf16-sharded"  # has no tokenizer
 NVFP4 = FIXTURES / "qwen3_moe-nvfp4-kvfp8"

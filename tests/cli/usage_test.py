@@ -2,7 +2,7 @@
 import shutil
 import subprocess
 
-from harness import BF16, NUMBER, PATIENCE, PROGRAM, QUESTION, Program, environment
+from harness import BF16, NUMBER, PATIENCE, PROGRAM, QUESTION, SANITIZED, Program, environment
 
 COMMANDS = ("run", "chat", "inspect", "logits", "doctor")
 
@@ -62,6 +62,8 @@ class Usage(Program):
 
     def test_an_old_processor(self):
         emulator = shutil.which("qemu-x86_64")
+        if SANITIZED:
+            self.skipTest("sanitizers and the emulator do not go together")
         if emulator is None:
             self.skipTest("no qemu-x86_64: what a processor without AVX2 gets was not looked at")
         done = subprocess.run([emulator, "-cpu", "Nehalem", PROGRAM, "doctor"], capture_output=True, env=environment(), timeout=PATIENCE,

@@ -12,11 +12,13 @@
 #include "moe/verify.h"
 #include "tests/conformance/moe_cases.h"
 #include "tests/moe/random_experts.h"
+#include "tests/sanitized.h"
 
 namespace conclave::moe {
 namespace {
 
-constexpr std::int64_t kTokens[] = {0, 1, 2, 3, 7, 8, 33, 64, 257};
+const std::vector<std::int64_t> kTokens =
+    kSanitized ? std::vector<std::int64_t>{0, 1, 3, 33} : std::vector<std::int64_t>{0, 1, 2, 3, 7, 8, 33, 64, 257};
 
 // A CPU whose caps are lowered to a set of kernels, so that each set is judged and not the best one only.
 class LoweredDevice final : public Device {
@@ -162,9 +164,9 @@ TEST_P(MoeConformance, RefusesWithReasonsOrAgrees) {
 
   const RandomExperts experts(problem());
   std::vector<Judged> judged;
-  judged.reserve(std::size(kTokens) + 1);
+  judged.reserve(kTokens.size() + 1);
   for (const std::int64_t tokens : kTokens) judged.emplace_back(problem(), tokens, false);
-  judged.emplace_back(problem(), 33, true);
+  judged.emplace_back(problem(), kSanitized ? 7 : 33, true);
   const auto judge_kernel = reference().build(problem(), experts.weights(), cpu());
   std::vector<Bytes> answers;
   for (const Judged& j : judged) answers.push_back(run(*judge_kernel, j.call, cpu()));

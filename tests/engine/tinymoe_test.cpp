@@ -6,6 +6,7 @@
 
 #include "conclave/conclave.h"
 #include "io/json.h"
+#include "tests/sanitized.h"
 
 namespace conclave {
 namespace {
@@ -62,7 +63,7 @@ std::vector<std::vector<std::int32_t>> complete(Engine& engine, std::span<const 
 TEST(TinyMoeEngine, TheSameTokensAloneAndInABatchOfEight) {
   const auto engine = Engine::open({});
   const std::vector<Golden> goldens = read_goldens();
-  for (std::size_t first = 0; first + 8 <= 16; first += 8) {
+  for (std::size_t first = 0; first + 8 <= (kSanitized ? 8u : 16u); first += 8) {
     const auto together = complete(*engine, std::span(goldens).subspan(first, 8));
     for (std::size_t i = 0; i < 8; ++i) {
       ASSERT_FALSE(together[i].empty());
@@ -79,7 +80,8 @@ TEST(TinyMoeEngine, Bf16CompletionsEqualTheGoldens) {
   EngineOptions options;
   options.model = folder.string();
   const auto engine = Engine::open(options);
-  const std::vector<Golden> goldens = read_goldens();
+  std::vector<Golden> goldens = read_goldens();
+  if (kSanitized) goldens.resize(4);
   const auto completions = complete(*engine, goldens);
   std::size_t compared = 0;
   for (std::size_t g = 0; g < goldens.size(); ++g) {
@@ -88,7 +90,7 @@ TEST(TinyMoeEngine, Bf16CompletionsEqualTheGoldens) {
     for (std::size_t i = 0; i < want.size() && goldens[g].margins[i] >= kNoise; ++i, ++compared)
       ASSERT_EQ(completions[g][i], want[i]) << "golden " << g << " token " << i;
   }
-  EXPECT_GT(compared, 1500u);
+  EXPECT_GT(compared, 30 * goldens.size());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "conclave/error.h"
 #include "io/json.h"
 #include "tests/models/fixture.h"
+#include "tests/sanitized.h"
 
 namespace conclave {
 namespace {
@@ -86,7 +87,8 @@ TEST(Malformed, EveryByteOfTheConfigFlippedOrCut) {
   const std::string config = original.files.at("config.json");
   EditableModel model = original;
   int refused = 0;
-  for (std::size_t i = 0; i < config.size(); ++i) {
+  const std::size_t step = kSanitized ? 5 : 1;
+  for (std::size_t i = 0; i < config.size(); i += step) {
     std::string& text = model.files["config.json"];
     text = config;
     text[i] = static_cast<char>(text[i] ^ (1 << (i % 8)));
@@ -95,7 +97,7 @@ TEST(Malformed, EveryByteOfTheConfigFlippedOrCut) {
     text = config.substr(0, i);
     EXPECT_NE(complaint(model), "") << "cut at " << i;
   }
-  EXPECT_GT(refused, 100);
+  EXPECT_GT(refused, 100 / static_cast<int>(step));
 }
 
 // B027: all problems of names and shapes at once, without reading weights.
