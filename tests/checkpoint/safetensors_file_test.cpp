@@ -56,7 +56,7 @@ class InMemory {
   SafetensorsFile file_;
 };
 
-TEST(SafetensorsFile, TypesWithoutAViewAreRefusedWhenNeeded) {
+TEST(SafetensorsFile, B115_TypesWithoutAViewAreRefusedWhenNeeded) {
   for (const char* dtype : {"F4", "F6_E2M3", "F6_E3M2", "F8_E4M3FNUZ", "I2", "", "f32"}) {
     const std::string shape = std::string_view(dtype) == "F4" ? "[8]" : std::string_view(dtype).starts_with("F6") ? "[16]" : "[4]";
     const std::string bytes = std::string_view(dtype).starts_with("F6") ? "12" : "4";

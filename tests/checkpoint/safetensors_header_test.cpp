@@ -47,7 +47,7 @@ TEST(SafetensorsHeader, EmptyHeaderAndEmptyTensors) {
   EXPECT_EQ(accepted(entry("x", "U8", "[4]", "[0,4]") + "," + entry("y", "F32", "[5,0]", "[4,4]"), 4).size(), 2u);
 }
 
-TEST(SafetensorsHeader, LengthIsBounded) {
+TEST(SafetensorsHeader, B112_LengthIsBounded) {
   const std::string whole = safetensors_text("{" + entry("x", "U8", "[4]", "[0,4]") + "}", 4);
   EXPECT_EQ(read(bytes_of(whole)).size(), 1u);
   const auto with_length = [&](std::uint64_t length) { return bytes_of(little_endian(length) + whole.substr(8)); };
@@ -106,14 +106,14 @@ TEST(SafetensorsHeader, TensorsFillTheDataWithoutOverlap) {
   expect_refused(entry("x", "U8", "[4]", "[0,4]") + "," + entry("y", "F32", "[0]", "[2,2]"), 4, "tensor 'y': overlaps");
 }
 
-TEST(SafetensorsHeader, ShapeAndRangeAgree) {
+TEST(SafetensorsHeader, B112_ShapeAndRangeAgree) {
   expect_refused(entry("x", "F32", "[32,8]", "[0,65536]"), 65536, "shape [32, 8] of F32 takes 1024 bytes, data_offsets hold 65536");
   expect_refused(entry("x", "F32", "[8]", "[0,4]"), 4, "takes 32 bytes, data_offsets hold 4");
   expect_refused(entry("x", "F32", "[]", "[0,8]"), 8, "shape [] of F32 takes 4 bytes, data_offsets hold 8");
   expect_refused(entry("x", "U8", "[0]", "[0,1]"), 1, "takes 0 bytes, data_offsets hold 1");
 }
 
-TEST(SafetensorsHeader, ProductsDoNotWrap) {
+TEST(SafetensorsHeader, B112_ProductsDoNotWrap) {
   constexpr std::string_view kWords = "does not fit in 63 bits";
   expect_refused(entry("x", "F32", "[8589934592,8589934592]", "[0,4]"), 4, kWords);    // 2^33 * 2^33
   expect_refused(entry("x", "U8", "[4294967296,4294967296]", "[0,0]"), 0, kWords);     // 2^64, which wraps to 0
@@ -123,7 +123,7 @@ TEST(SafetensorsHeader, ProductsDoNotWrap) {
   expect_refused(entry("x", "WHAT", "[4294967296,4294967296]", "[0,0]"), 0, kWords);
 }
 
-TEST(SafetensorsHeader, EveryTypeHasItsWidth) {
+TEST(SafetensorsHeader, B115_EveryTypeHasItsWidth) {
   const std::pair<const char*, const char*> kTwelve[] = {
       {"BOOL", "[12]"},    {"U8", "[12]"},          {"I8", "[12]"},          {"F8_E4M3", "[12]"}, {"F8_E5M2", "[12]"},
       {"F8_E8M0", "[12]"}, {"F8_E4M3FNUZ", "[12]"}, {"F8_E5M2FNUZ", "[12]"}, {"I16", "[6]"},      {"U16", "[6]"},
@@ -141,7 +141,7 @@ TEST(SafetensorsHeader, EveryTypeHasItsWidth) {
   expect_refused(entry("x", "F6_E2M3", "[3]", "[0,3]"), 3, "does not end at a byte");
 }
 
-TEST(SafetensorsHeader, UnknownTypesStillHaveTheirRangeChecked) {
+TEST(SafetensorsHeader, B115_UnknownTypesStillHaveTheirRangeChecked) {
   for (const char* dtype : {"I2", "", "f32", "F4_E2M1", "BF16 "}) {
     EXPECT_EQ(accepted(entry("x", dtype, "[4]", "[0,1]"), 1).size(), 1u) << dtype;
     expect_refused(entry("x", dtype, "[4]", "[0,2]"), 1, "do not lie in");

@@ -50,6 +50,8 @@ void add_formats(std::vector<MoeCase>& all) {
   all.push_back({"nvfp4_hidden_2888", sized(2888, 96, kNvfp4)});  // not a whole number of blocks
   all.push_back({"mxfp4", sized(160, 96, kMxfp4)});
   all.push_back({"mxfp4_inter_144", sized(160, 144, kMxfp4)});  // not a whole number of blocks
+  all.push_back({"B019_mxfp4_2880", sized(2880, 96, kMxfp4)});
+  all.push_back({"B019_mxfp4_2888", sized(2888, 72, kMxfp4)});  // neither is a multiple of the block of 32
   for (const bool zero : {false, true})
     for (const int group : {32, 128})
       all.push_back({fmt::format("int4_g{}{}", group, zero ? "_zp" : ""), sized(256, 128, int4(group, zero))});

@@ -55,7 +55,7 @@ std::string joined(const std::vector<std::string>& pieces) {
   return out;
 }
 
-TEST(EngineText, StopStringIsFoundAcrossTokensAndItsBeginningIsNeverShown) {
+TEST(EngineText, B080_StopStringIsFoundAcrossTokensAndItsBeginningIsNeverShown) {
   Says says({" the quick br", "own", " fo", "x jumps over the lazy dog"});
   const Answer a = says.answer({.stop = {"own fox"}});
   EXPECT_EQ(a.text, " the quick br");
@@ -74,7 +74,7 @@ TEST(EngineText, TextHeldForAStopStringComesWhenTheAnswerEndsOtherwise) {
   EXPECT_EQ(a.done->reason, FinishReason::length);
 }
 
-TEST(EngineText, CharactersSplitOverTokensComeWhole) {
+TEST(EngineText, B125_CharactersSplitOverTokensComeWhole) {
   // A family emoji with joiners, Hebrew, Czech, CJK: none of it is a token of this vocabulary, so it comes byte by byte.
   const std::string text =
       " \xF0\x9F\x91\xA8\xE2\x80\x8D\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA7 \xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D \xC4\x8F\xC3\xA1 "

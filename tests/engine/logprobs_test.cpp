@@ -38,7 +38,7 @@ TEST(Logprobs, TopIsSortedTiesByIdAndHasTheSameValues) {
   EXPECT_EQ(reader.top(99).size(), 5u);
 }
 
-TEST(Logprobs, AreFiniteWhateverTheLogits) {
+TEST(Logprobs, B087_AreFiniteWhateverTheLogits) {
   const std::vector<std::vector<float>> cases{
       {-kInfinity, 2.0f, -kInfinity}, {std::nanf(""), 0.0f, 1.0f},          {kInfinity, 0.0f, 1.0f},
       {3e38f, -3e38f, 0.0f},          {-kInfinity, -kInfinity, -kInfinity}, {std::nanf(""), std::nanf(""), std::nanf("")}};

@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::int32_t kMin = std::numeric_limits<std::int32_t>::min(), kMax = std::numeric_limits<std::int32_t>::max();
 
-TEST(Grouping, IsStableAndSkipsStrayIds) {
+TEST(Grouping, B042_IsStableAndSkipsStrayIds) {
   const std::array<std::int32_t, 10> ids = {2, 0, kMax, 2, -1, 3, kMin, 2, 0, 4};  // four experts, top 2
   std::array<std::int32_t, 5> begin{};
   std::array<std::int32_t, 10> token_of{}, row_of{};
@@ -92,7 +92,7 @@ class PipelineTest : public testing::Test {
 };
 
 // Ids as a stale routing table may hold them: valid rows are right, the others contribute nothing and read nothing.
-TEST_F(PipelineTest, StrayIdsContributeNothing) {
+TEST_F(PipelineTest, B042_StrayIdsContributeNothing) {
   MoeProblem p = small_problem();
   p.top_k = 3;
   const RandomExperts weights(p);

@@ -10,9 +10,12 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <set>
 #include <vector>
 
+#include "base/bf16.h"
 #include "base/check.h"
 #include "io/json.h"
 #include "io/mapped_file.h"
@@ -69,6 +72,29 @@ TEST(Routing, EqualsNumpyForEveryMethod) {
   }
   EXPECT_EQ(methods.size(), std::size(kRoutingMethods));
   EXPECT_GT(cases.size(), 130u);
+}
+
+// Negative logits only, as many experts as no power of two, both types of logits: nothing that pads may win.
+TEST(Routing, B031_AllNegativeLogitsChooseAsAPlainSoftmaxDoes) {
+  for (const std::size_t experts : {256u, 96u})
+    for (const bool rounded : {false, true})
+      for (std::uint32_t seed = 1; seed <= 50; ++seed) {
+        std::mt19937 random(seed);
+        std::uniform_real_distribution<float> uniform(-30.0f, -20.0f);
+        std::vector<float> logits(experts);
+        for (float& z : logits) z = rounded ? round_to_bf16(uniform(random)) : uniform(random);
+        std::vector<std::int32_t> order(experts);
+        std::iota(order.begin(), order.end(), 0);
+        std::ranges::stable_sort(order, std::greater(), [&](std::int32_t id) { return logits[static_cast<std::size_t>(id)]; });
+        double sum = 0;
+        for (const float z : logits) sum += std::exp(static_cast<double>(z));
+        const Choice got = route(routing(Score::softmax, Renorm::none), logits, 8);
+        ASSERT_EQ(got.ids, std::vector<std::int32_t>(order.begin(), order.begin() + 8)) << experts << " experts, seed " << seed;
+        for (std::size_t j = 0; j < 8; ++j) {
+          const double weight = std::exp(static_cast<double>(logits[static_cast<std::size_t>(order[j])])) / sum;
+          EXPECT_NEAR(got.weights[j], weight, 1e-6 * weight);
+        }
+      }
 }
 
 TEST(Routing, TiesGoToTheLowerIndex) {

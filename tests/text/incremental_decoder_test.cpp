@@ -40,7 +40,7 @@ Ids byte_tokens(const Tokenizer& tokenizer, std::string_view bytes) {
   return ids;
 }
 
-TEST(IncrementalDecoder, CharactersOverSeveralTokens) {
+TEST(IncrementalDecoder, B125_CharactersOverSeveralTokens) {
   const std::string texts[] = {"family \U0001F468\u200D\U0001F469\u200D\U0001F467\u200D\U0001F466!",   // zero-width joiners
                                "\u05E9\u05B8\u05C1\u05DC\u05D5\u05B9\u05DD \u05E2\u05D5\u05DC\u05DD",  // Hebrew with points
                                "\u010F\u010E d\u030C \u0165",                                          // d-caron, composed and not

@@ -17,7 +17,7 @@ namespace {
 
 using Ids = std::vector<Token>;
 
-TEST(Tokenizer, BeginOfTextIsAddedOnceForEachAsking) {
+TEST(Tokenizer, B121_BeginOfTextIsAddedOnceForEachAsking) {
   const Tokenizer& mixtral = tokenizer_in_tree("mixtral_v1");
   const Token bos = mixtral.bos().value();
   EXPECT_EQ(bos, 1);
