@@ -97,7 +97,7 @@ TEST_P(AttentionOf, WritesTheSameCacheAsTheReference) {
   for (Bench& bench : cpu_benches()) EXPECT_EQ(attention.write(bench).memory, want) << bench.ops().name();
 }
 
-TEST(Attention, OfNoRowsDoesNothing) {
+TEST(Attention, B044_OfNoRowsDoesNothing) {
   const AttentionSpec spec{2, 1, 16, 0.25f, 0, 0, {}, 0};
   const AttentionCase nothing(spec, DType::bf16, 16, 1);
   std::vector<Bench> benches = cpu_benches();
