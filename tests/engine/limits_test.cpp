@@ -80,7 +80,7 @@ TEST(Limits, RecurrentStatesComeOutOfTheCachesMemory) {
   EXPECT_EQ(cache.sequences, (8 << 20) / state);
   EXPECT_EQ(cache.pages, ((16 << 20) - cache.sequences * state) / (16 * token));
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_NE(notes[0].find("max_num_seqs is 7 instead of 32"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[0].find("max_num_seqs is 8 instead of 32"), std::string::npos) << notes[0];
 
   EngineOptions o;
   o.max_num_seqs = 4;
