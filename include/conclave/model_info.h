@@ -34,7 +34,7 @@ struct ModelInfo {
 
   std::string kv_cache_dtype;  // "bf16"
   std::int64_t kv_cache_tokens = 0;
-  std::int64_t kv_cache_bytes = 0;
+  std::int64_t kv_cache_bytes = 0;  // recurrent states of max_num_seqs sequences included
   std::int32_t kv_page_tokens = 0;
 
   bool has_tokenizer = false;

@@ -25,7 +25,7 @@ void BatchBuilder::add(Scheduled& w) noexcept {
     tokens_.push_back(s.tokens[static_cast<std::size_t>(p)]);
     positions_.push_back(p);
   }
-  sequences_.push_back({first_row, w.rows, s.cached + w.rows, s.pages});
+  sequences_.push_back({first_row, w.rows, s.cached + w.rows, s.pages, s.slot});
   const bool samples = s.cached + w.rows == s.known();
   w.first_logits = static_cast<std::int32_t>(logits_rows_.size());
   w.logits = s.scores_prompt() ? w.rows : samples ? 1 : 0;

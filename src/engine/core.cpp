@@ -41,24 +41,26 @@ EngineCore::EngineCore(LoadedModel loaded, const EngineOptions& options, const S
       info_(describe(loaded_, step, cache_limits_, defaults_, notes_)),
       rules_{loaded_, defaults_, cache_limits_.max_model_len, options.max_logprobs, cache_limits_.spec.page_tokens},
       stream_(loaded_.device->new_stream()),
-      cache_(*loaded_.device, cache_limits_.spec, cache_limits_.pages),
+      cache_(*loaded_.device, cache_limits_.spec, cache_limits_.pages, cache_limits_.sequences),
       pool_(cache_limits_.pages),
       workspace_(loaded_.device->allocate(workspace_bytes(*loaded_.model, step, cache_limits_))),
       logits_buffer_(loaded_.device->allocate(sizeof(float) * static_cast<std::size_t>(step.max_logits_rows) *
                                               static_cast<std::size_t>(info_.vocab))),
       logits_(logits_buffer_.data(), DType::f32, {step.max_logits_rows, info_.vocab}, logits_buffer_.on_device()),
       inbox_(options.max_waiting),
-      scheduler_({cache_limits_.spec.page_tokens, step.max_num_batched_tokens, step.max_num_seqs, step.max_logits_rows}),
+      scheduler_({cache_limits_.spec.page_tokens, step.max_num_batched_tokens, cache_limits_.sequences, step.max_logits_rows}),
       batch_(step),
       sampler_(info_.vocab),
       logprobs_(info_.vocab),
       first_seed_(random_seed()) {
-  const auto sequences = static_cast<std::size_t>(step.max_num_seqs);
+  const auto sequences = static_cast<std::size_t>(cache_limits_.sequences);
   const std::size_t all = sequences + static_cast<std::size_t>(options.max_waiting);
   waiting_.reserve(all);
   running_.reserve(sequences);
   views_.reserve(all);
   scheduled_.reserve(sequences);
+  free_slots_.reserve(sequences);
+  for (std::int32_t slot = cache_limits_.sequences; slot-- > 0;) free_slots_.push_back(slot);
   counters_.free_pages = pool_.free();
 }
 

@@ -50,6 +50,7 @@ class EngineCore {
   void score_prompt(Sequence&, const Scheduled&);
   void sample(Sequence&, std::span<const float> logits);
   void deliver(Sequence&, std::int32_t id, const TokenLogprob*, std::span<const TokenLogprob> top);
+  void give_back(Sequence&) noexcept;
   void end(Sequence&, FinishReason, decltype(Done::stop_reason) = {}, std::optional<Error> = {}) noexcept;
   void fail_scheduled(const Error&) noexcept;
   void drop_ended() noexcept;
@@ -66,6 +67,7 @@ class EngineCore {
   std::unique_ptr<Stream> stream_;
   KvCache cache_;
   KvPool pool_;
+  std::vector<std::int32_t> free_slots_;  // as many as sequences run at once
   Workspace workspace_;
   Buffer logits_buffer_;
   TensorView logits_;  // [max_logits_rows, vocab] f32

@@ -86,7 +86,7 @@ void EngineCore::schedule() {
 void EngineCore::preempt(std::span<const std::int32_t> youngest_first) {
   for (std::int32_t index : youngest_first) {
     const auto at = running_.begin() + index;
-    pool_.give_back((*at)->pages);
+    give_back(**at);
     (*at)->cached = 0;
     waiting_.insert(waiting_.begin(), std::move(*at));
     running_.erase(at);
@@ -98,6 +98,8 @@ void EngineCore::preempt(std::span<const std::int32_t> youngest_first) {
 void EngineCore::begin(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     Sequence& s = *waiting_[i];
+    s.slot = free_slots_.back();
+    free_slots_.pop_back();
     if (s.begun) {
       --counters_.preempted;
       continue;
@@ -179,9 +181,15 @@ void EngineCore::deliver(Sequence& s, std::int32_t id, const TokenLogprob* logpr
   s.writer.wake();
 }
 
+// What the cache holds of the sequence is lost.
+void EngineCore::give_back(Sequence& s) noexcept {
+  pool_.give_back(s.pages);
+  if (s.slot != Sequence::kNoSlot) free_slots_.push_back(std::exchange(s.slot, Sequence::kNoSlot));
+}
+
 void EngineCore::end(Sequence& s, FinishReason reason, decltype(Done::stop_reason) stop_reason,
                      std::optional<Error> error) noexcept {
-  pool_.give_back(s.pages);
+  give_back(s);
   s.ended = true;
   s.writer.finish({reason, std::move(stop_reason), {s.prompt_tokens, s.generated()}, timings_of(s), std::move(error)});
 }

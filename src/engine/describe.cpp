@@ -23,12 +23,12 @@ ModelInfo describe(const LoadedModel& loaded, const StepLimits& step, const Cach
   out.operations = loaded.ops->name();
   out.threads = loaded.device->caps().threads;
   out.max_model_len = cache.max_model_len;
-  out.max_num_seqs = step.max_num_seqs;
+  out.max_num_seqs = cache.sequences;
   out.max_num_batched_tokens = step.max_num_batched_tokens;
   out.kv_cache_dtype = to_string(cache.spec.dtype);
   out.kv_page_tokens = cache.spec.page_tokens;
   out.kv_cache_tokens = std::int64_t{cache.pages} * cache.spec.page_tokens;
-  out.kv_cache_bytes = cache.pages * cache.spec.page_bytes();
+  out.kv_cache_bytes = cache.pages * cache.spec.page_bytes() + cache.sequences * cache.spec.recurrent.sequence_bytes();
   out.has_tokenizer = loaded.tokenizer != nullptr;
   out.has_chat_template = loaded.chat_prompt.has_value();
   out.eos_ids = config.eos_ids;

@@ -19,6 +19,17 @@ constexpr std::int32_t kUsualSequences = 32, kUsualRows = 512;
 constexpr std::int32_t kScoredRows = 64;
 constexpr std::int64_t kMemoryShare = 4;  // the cache may have one part in so many
 
+// Recurrent states may have half of the cache's `memory`, unless the number of sequences was asked for.
+std::int32_t sequences_that_fit(const EngineOptions& o, const StepLimits& step, std::int64_t state_bytes, std::int64_t memory,
+                                std::vector<std::string>& notes) {
+  if (o.max_num_seqs > 0 || state_bytes == 0) return step.max_num_seqs;
+  const std::int64_t fit = std::clamp<std::int64_t>(memory / 2 / state_bytes, 1, step.max_num_seqs);
+  if (fit < step.max_num_seqs)
+    notes.push_back(fmt::format("max_num_seqs is {} instead of {}: each sequence has {} bytes of recurrent state in the cache", fit,
+                                step.max_num_seqs, state_bytes));
+  return static_cast<std::int32_t>(fit);
+}
+
 }  // namespace
 
 StepLimits decide_step_limits(const EngineOptions& o) {
@@ -79,17 +90,23 @@ CacheLimits decide_cache_limits(const EngineOptions& o, const StepLimits& step, 
   }
   const std::int32_t wanted = o.max_model_len > 0 ? o.max_model_len : max_positions;
   const std::int64_t one_sequence = ceil_div<std::int64_t>(wanted, spec.page_tokens);
-  std::int64_t pages = std::min(one_sequence * step.max_num_seqs, memory_bytes / kMemoryShare / page_bytes);
+  const std::int64_t memory = o.kv_cache_bytes > 0 ? o.kv_cache_bytes : memory_bytes / kMemoryShare;
+  const std::int64_t state_bytes = spec.recurrent.sequence_bytes();
+  out.sequences = sequences_that_fit(o, step, state_bytes, memory, notes);
+  const std::int64_t fit = std::max<std::int64_t>(0, memory - out.sequences * state_bytes) / page_bytes;
+  std::int64_t pages = o.kv_cache_bytes > 0 ? fit : std::min(one_sequence * out.sequences, fit);
   if (o.kv_cache_tokens > 0) pages = ceil_div<std::int64_t>(o.kv_cache_tokens, spec.page_tokens);
-  if (o.kv_cache_bytes > 0) pages = o.kv_cache_bytes / page_bytes;
   pages = std::min<std::int64_t>(pages, std::numeric_limits<std::int32_t>::max() / spec.page_tokens);
   const std::int64_t holds = pages * spec.page_tokens;
   if (pages < 1 || (o.max_model_len > 0 && holds < o.max_model_len)) {
+    const std::string states =
+        state_bytes == 0 ? ""
+                         : fmt::format(" beside the recurrent states of {} sequences ({} bytes each)", out.sequences, state_bytes);
     throw Error(
         Errc::bad_input,
-        fmt::format("the KV cache holds {} tokens ({} bytes each), fewer than max_model_len ({}): give it more with kv_cache_bytes "
-                    "or kv_cache_tokens, or ask for a shorter max_model_len",
-                    holds, page_bytes / spec.page_tokens, wanted));
+        fmt::format("the KV cache holds {} tokens ({} bytes each){}, fewer than max_model_len ({}): give it more with "
+                    "kv_cache_bytes or kv_cache_tokens, or ask for a shorter max_model_len{}",
+                    holds, page_bytes / spec.page_tokens, states, wanted, state_bytes == 0 ? "" : " or fewer max_num_seqs"));
   }
   out.pages = static_cast<std::int32_t>(pages);
   out.max_model_len = static_cast<std::int32_t>(std::min<std::int64_t>(wanted, holds));

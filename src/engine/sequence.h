@@ -14,12 +14,15 @@ namespace conclave {
 using Clock = std::chrono::steady_clock;
 
 struct Sequence {
+  static constexpr std::int32_t kNoSlot = -1;
+
   std::vector<std::int32_t> tokens;  // prompt, then answer
   std::int32_t prompt_tokens = 0;
   std::int32_t max_tokens = 0;  // of the answer
   std::int32_t min_tokens = 0;
   std::int32_t cached = 0;  // the first so many tokens are in the cache
   std::vector<std::int32_t> pages;
+  std::int32_t slot = kNoSlot;  // its recurrent state in the cache, while it runs
 
   Sampling sampling;
   std::uint64_t seed = 0;

@@ -54,6 +54,15 @@ RopeConfig parse_rope(ConfigReader& model, ConfigReader& rope, std::int64_t max_
   return out;
 }
 
+constexpr std::size_t kMostLayers = 4096;
+
+// A list of the layers' kinds counts them where num_hidden_layers is left out.
+std::optional<std::int64_t> listed_layers(const Json& model) {
+  const auto list = model.find("layers_block_type");
+  const bool counts = list != model.end() && list->is_array() && !list->empty() && list->size() <= kMostLayers;
+  return counts ? std::optional(static_cast<std::int64_t>(list->size())) : std::nullopt;
+}
+
 void append_ids(std::vector<std::int32_t>& ids, const std::vector<std::int64_t>& more) {
   for (std::int64_t id : more)
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(static_cast<std::int32_t>(id));
@@ -159,7 +168,7 @@ ModelConfig parse_model_config(const Json& config, const Json* generation_config
   else
     reader.problem("architectures is missing (a list with one name, such as [\"Qwen3MoeForCausalLM\"])");
   out.model_type = reader.text({"model_type"}, "");
-  out.layers = static_cast<std::int32_t>(reader.integer({"num_hidden_layers"}, 1, 4096));
+  out.layers = static_cast<std::int32_t>(reader.integer({"num_hidden_layers"}, 1, kMostLayers, listed_layers(*out.json)));
   out.hidden = static_cast<std::int32_t>(reader.integer({"hidden_size"}, 1, kMost));
   out.vocab = static_cast<std::int32_t>(reader.integer({"vocab_size"}, 1, kMost));
   out.heads = static_cast<std::int32_t>(reader.integer({"num_attention_heads"}, 1, 65536));

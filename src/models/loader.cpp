@@ -85,18 +85,19 @@ void Loader::derived(const std::string& module, std::int64_t rows, std::int64_t 
   jobs_.push_back({bytes_of(matrix), [this, matrix, use = std::move(use)] { use(matrix, context_.ops); }});
 }
 
-void Loader::parameter(Parameter& slot, const std::string& name, std::int64_t n) {
+void Loader::parameter(Parameter& slot, const std::string& name, const Shape& shape) {
   const auto found = checkpoint_.find(name);
-  if (!found) return problem(fmt::format("{} is missing (a vector of {} values)", name, n));
-  if (found->shape != Shape{n} || !is_plain_float(found->dtype))
-    return problem(fmt::format("{}: expected [{}] of f32, bf16 or f16, found {} of {}", name, n, to_string(found->shape),
-                               to_string(found->dtype)));
+  if (!found) return problem(fmt::format("{} is missing (values {})", name, to_string(shape)));
+  if (found->shape != shape || !is_plain_float(found->dtype))
+    return problem(fmt::format("{}: expected {} of f32, bf16 or f16, found {} of {}", name, to_string(shape),
+                               to_string(found->shape), to_string(found->dtype)));
   if (context_.plan_only) return;
   const ConstTensorView view = *found;
-  jobs_.push_back({view.bytes(), [this, &slot, view, n] {
-                     slot.buffer = context_.device.allocate(static_cast<std::size_t>(n) * sizeof(float));
-                     const TensorView values(slot.buffer.data(), DType::f32, {n});
-                     to_float(view, {values.as<float>(), static_cast<std::size_t>(n)});
+  jobs_.push_back({view.bytes(), [this, &slot, view] {
+                     const auto count = static_cast<std::size_t>(view.shape.elements());
+                     slot.buffer = context_.device.allocate(count * sizeof(float));
+                     const TensorView values(slot.buffer.data(), DType::f32, view.shape);
+                     to_float(view, {values.as<float>(), count});
                      slot.view = values;
                    }});
 }
@@ -200,6 +201,13 @@ void Loader::kv_shape(std::int32_t kv_heads, std::int32_t head_dim, std::int32_t
   kv_.latent_values = latent_values;
 }
 
+std::int32_t Loader::recurrent_layer(const RecurrentSpec& spec) {
+  const std::int32_t index = kv_.recurrent.layers;
+  kv_.recurrent = spec;
+  kv_.recurrent.layers = index + 1;
+  return index;
+}
+
 KvSpec Loader::kv_spec() const {
   KvSpec spec = kv_;
   spec.layers = static_cast<std::int32_t>(kv_scales_.size());
@@ -250,6 +258,11 @@ ModelReport Loader::build() {
   if (quant_.announces_fp8_kv() ||
       std::any_of(kv_scales_.begin(), kv_scales_.end(), [](const KvScales& k) { return k.published(); }))
     report_.notes.push_back(describe(kv_scales_) + "; they are used by an fp8 cache only");
+  if (kv_.recurrent.layers > 0)
+    report_.notes.push_back(
+        fmt::format("{} layers keep {:.1f} MB of float32 state for each sequence beside its KV pages; what prompts have in common "
+                    "is computed for each of them",
+                    kv_.recurrent.layers, static_cast<double>(kv_.recurrent.sequence_bytes()) / 1e6));
   report_.notes.insert(report_.notes.end(), quant_.notes().begin(), quant_.notes().end());
   std::int64_t total = 0, done = 0;
   for (const Job& job : jobs_) total += job.bytes;

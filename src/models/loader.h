@@ -32,8 +32,9 @@ class Loader {
   // A matrix that the architecture turns into something else: `use` is called by build() and may read it.
   using UseMatrix = std::function<void(const QuantMatrix&, const Ops&)>;
   void derived(const std::string& module, std::int64_t rows, std::int64_t cols, UseMatrix use);
-  // A vector [n], kept as float32.
-  void parameter(Parameter& slot, const std::string& name, std::int64_t n);
+  // A vector [n], or few numbers in another shape, kept as float32.
+  void parameter(Parameter& slot, const std::string& name, std::int64_t n) { parameter(slot, name, Shape{n}); }
+  void parameter(Parameter& slot, const std::string& name, const Shape&);
   void embedding(QuantMatrix& slot, const std::string& module, std::int64_t rows, std::int64_t cols);
   // A linear over a matrix that is bound already: the head of tied embeddings.
   void linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix&, ConstTensorView bias, const std::string& where);
@@ -52,6 +53,8 @@ class Loader {
   std::int32_t kv_layer(const std::string& attention_module);
   // What the cache holds per token and layer, where it is not the configuration's heads (KvSpec says what the fields mean).
   void kv_shape(std::int32_t kv_heads, std::int32_t head_dim, std::int32_t latent_values);
+  // The next recurrent layer of the cache; all have the same shape (the spec's own `layers` is not looked at).
+  std::int32_t recurrent_layer(const RecurrentSpec&);
   KvSpec kv_spec() const;
 
   // Tensors that the architecture knows and does not need: names ending in `suffix`, or beginning with `prefix`.

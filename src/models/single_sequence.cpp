@@ -22,7 +22,7 @@ SingleSequence::SingleSequence(const Model& model, Device& device, const Ops& op
     : model_(model),
       ops_(ops),
       stream_(device.new_stream()),
-      cache_(device, spec_of(model, kv_dtype), ceil_div(max_context, model.kv_spec().page_tokens)),
+      cache_(device, spec_of(model, kv_dtype), ceil_div(max_context, model.kv_spec().page_tokens), 1),
       workspace_(device.allocate(model.workspace_bytes(max_rows, max_rows, max_context))),
       pages_(static_cast<std::size_t>(cache_.pages())),
       logits_(static_cast<std::size_t>(max_rows) * static_cast<std::size_t>(model.config().vocab)),

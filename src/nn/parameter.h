@@ -7,7 +7,7 @@ namespace conclave {
 
 struct Parameter {
   Buffer buffer;
-  ConstTensorView view;  // [n] f32; empty when the layer has none
+  ConstTensorView view;  // [n] or another shape, f32; empty when the layer has none
 };
 
 }  // namespace conclave

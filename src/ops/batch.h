@@ -11,6 +11,10 @@ struct SequenceRows {
   std::int32_t rows = 0;
   std::int32_t context = 0;             // tokens in the cache once these rows are written
   std::span<const std::int32_t> pages;  // page ids of the sequence, in order; ceil(context / page_tokens) of them are used
+  std::int32_t slot = 0;                // which recurrent state of the cache is the sequence's, where layers have one
+
+  // Nothing came before these rows: whatever the slot holds is someone else's.
+  bool begins() const noexcept { return rows == context; }
 };
 
 struct Batch {

@@ -47,6 +47,19 @@ struct AttentionSpec {
   int values() const { return value_dim > 0 ? value_dim : head_dim; }
 };
 
+// What one head of a selective scan (Mamba-2, arXiv:2405.21060) does with a row t of its sequence, P = head_dim, N = state size,
+// g = h / (heads / groups), the state S [P, N] beginning at zero:
+//   delta = softplus(dt[t, h] + dt_bias[h])
+//   S = exp(-exp(a_log[h]) * delta) * S + delta * x[t, h] b[t, g]^T
+//   out[t, h] = S c[t, g] + d[h] * x[t, h]
+// Rows of x, b, c and dt may be apart.
+struct SelectiveScan {
+  ConstTensorView x;                  // [T, heads, P]
+  ConstTensorView b, c;               // [T, groups, N]
+  ConstTensorView dt;                 // [T, heads]
+  ConstTensorView a_log, dt_bias, d;  // [heads]
+};
+
 // Element-wise activation of a dense MLP; formulas as moe/problem.h states them.
 enum class Elementwise : std::uint8_t { silu, gelu, gelu_tanh, relu2 };
 
@@ -89,6 +102,15 @@ class Ops {
   virtual void attention(ConstTensorView q, const PagedKv&, const Batch&, const AttentionSpec&, TensorView out, Workspace&,
                          Stream&) const noexcept = 0;
   virtual std::size_t attention_workspace_bytes(const AttentionSpec&, std::int64_t tokens, std::int64_t max_context) const = 0;
+
+  // Causal depthwise convolution over the rows of each sequence: out[t, c] = bias[c] + sum_k weight[c, k] * x[t - W + 1 + k, c].
+  // x, out [T, C]; weight [C, W], W > 1; bias [C]. history [slots, W - 1, C] f32: the rows of x before the batch's, zero where a
+  // sequence begins; it becomes the last W - 1 rows seen. Rows of x may be apart; out is not x.
+  virtual void causal_conv(ConstTensorView x, ConstTensorView weight, ConstTensorView bias, const Batch&, TensorView history,
+                           TensorView out, Stream&) const noexcept = 0;
+
+  // The scan of all heads -> out [T, heads, P]; state [slots, heads, P, N] f32 is S, before and after the batch's rows.
+  virtual void selective_scan(const SelectiveScan&, const Batch&, TensorView state, TensorView out, Stream&) const noexcept = 0;
 
   // out = x, same shapes [T, D], both possibly with rows apart.
   virtual void copy_rows(ConstTensorView x, TensorView out, Stream&) const noexcept = 0;

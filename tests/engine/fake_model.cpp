@@ -51,6 +51,7 @@ void FakeModel::forward(const Batch& batch, KvCache& cache, const Forward&, Tens
   std::int32_t next_row = 0;
   for (const SequenceRows& s : batch.sequences) {
     CONCLAVE_CHECK(s.first_row == next_row && s.rows > 0 && s.rows <= s.context);
+    check_slot(s, batch);
     next_row += s.rows;
     (s.rows == 1 ? answers : prompts) = true;
     write_rows(batch, s, cache);
@@ -69,6 +70,15 @@ void FakeModel::forward(const Batch& batch, KvCache& cache, const Forward&, Tens
     }
   }
   CONCLAVE_CHECK(out == static_cast<std::int64_t>(batch.logits_rows.size()) && logits.shape[0] == out);
+}
+
+// A slot has one owner from the sequence's first rows to its last, preemptions apart.
+void FakeModel::check_slot(const SequenceRows& s, const Batch& batch) const noexcept {
+  CONCLAVE_CHECK(s.slot >= 0 && s.slot < static_cast<std::int32_t>(slot_contexts_.size()));
+  for (const SequenceRows& other : batch.sequences) CONCLAVE_CHECK(&other == &s || other.slot != s.slot);
+  std::int32_t& context = slot_contexts_[static_cast<std::size_t>(s.slot)];
+  CONCLAVE_CHECK(s.begins() || context == s.context - s.rows);
+  context = s.context;
 }
 
 void FakeModel::write_rows(const Batch& batch, const SequenceRows& s, KvCache& cache) const noexcept {

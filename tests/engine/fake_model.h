@@ -2,6 +2,7 @@
 // A model whose next token is a function of every token before it, read back from the pages of the cache: a row that was
 // scheduled twice or not at all, or a page that two sequences share, shows as a wrong token. fake_logits() is the same
 // function without a cache.
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,6 +39,7 @@ class FakeModel final : public Model {
   std::function<void()> before_step;
 
  private:
+  void check_slot(const SequenceRows&, const Batch&) const noexcept;
   void write_rows(const Batch&, const SequenceRows&, KvCache&) const noexcept;
   void read_history(const SequenceRows&, std::int32_t tokens, KvCache&) const noexcept;
 
@@ -45,6 +47,7 @@ class FakeModel final : public Model {
   ModelReport report_;
   FakeLogits logits_;
   mutable std::vector<std::int32_t> history_;
+  mutable std::array<std::int32_t, 64> slot_contexts_{};  // tokens that the last owner of each slot had computed
 };
 
 }  // namespace conclave::testing

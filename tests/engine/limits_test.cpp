@@ -64,6 +64,40 @@ TEST(Limits, WhatWasAskedForIsGivenOrRefused) {
   EXPECT_EQ(cache.max_model_len, 112);
 }
 
+TEST(Limits, RecurrentStatesComeOutOfTheCachesMemory) {
+  KvSpec spec = tiny_spec();
+  spec.recurrent = {.layers = 2, .history_rows = 3, .history_channels = 1024, .heads = 8, .head_dim = 16, .state_size = 992};
+  const std::int64_t state = 2 * 4 * (3 * 1024 + 8 * 16 * 992), token = 4096;
+  EXPECT_EQ(spec.recurrent.sequence_bytes(), state);  // about 1 MB
+  std::vector<std::string> notes;
+  CacheLimits cache = decide_cache_limits({}, decide_step_limits({}), spec, 2048, std::int64_t{8} << 30, notes);
+  EXPECT_EQ(cache.sequences, 32);
+  EXPECT_EQ(cache.pages, 32 * 2048 / 16);
+  EXPECT_TRUE(notes.empty());
+
+  // 16 MB: half of it for states, lowering their number; what they leave is for pages.
+  cache = decide_cache_limits({}, decide_step_limits({}), spec, 2048, 64 << 20, notes);
+  EXPECT_EQ(cache.sequences, (8 << 20) / state);
+  EXPECT_EQ(cache.pages, ((16 << 20) - cache.sequences * state) / (16 * token));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("max_num_seqs is 8 instead of 32"), std::string::npos) << notes[0];
+
+  EngineOptions o;
+  o.max_num_seqs = 4;
+  o.kv_cache_bytes = 4 * state + 10 * 16 * token;
+  cache = decide_cache_limits(o, decide_step_limits(o), spec, 2048, std::int64_t{8} << 30, notes);
+  EXPECT_EQ(cache.sequences, 4);
+  EXPECT_EQ(cache.pages, 10);
+  o.kv_cache_bytes = 3 * state;
+  try {
+    decide_cache_limits(o, decide_step_limits(o), spec, 2048, std::int64_t{8} << 30, notes);
+    ADD_FAILURE() << "was accepted";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("beside the recurrent states of 4 sequences"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("fewer max_num_seqs"), std::string::npos) << e.what();
+  }
+}
+
 TEST(Limits, AllProblemsOfOptionsAreToldAtOnce) {
   EngineOptions o;
   o.threads = -1;

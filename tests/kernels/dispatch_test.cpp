@@ -14,13 +14,13 @@ TEST(KernelTables, AreComplete) {
     const KernelTable& t = kernel_table(isa);
     EXPECT_EQ(t.isa, to_string(isa));
     for (const GemmKernel gemm : t.gemm) EXPECT_NE(gemm, nullptr);
-    EXPECT_TRUE(t.dot && t.dot_bf16 && t.axpy && t.axpy_bf16 && t.to_bf16 && t.rms_norm && t.silu_mul && t.exp_sum);
+    EXPECT_TRUE(t.dot && t.dot_bf16 && t.axpy && t.axpy_bf16 && t.to_bf16 && t.rms_norm && t.silu_mul && t.exp_sum && t.scan_step);
   }
 }
 
 TEST(KernelTables, TellWhereEachEntryComesFrom) {
   const auto origins = kernel_origins(CpuIsa::avx512);
-  ASSERT_EQ(origins.size(), 14u);
+  ASSERT_EQ(origins.size(), 15u);
   EXPECT_EQ(origins[3].first, "gemm_nvfp4");
 #if defined(__x86_64__)
   const std::string best = "avx512";

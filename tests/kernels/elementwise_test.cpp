@@ -146,6 +146,23 @@ TEST_P(Elementwise, SiluOfExtremes) {
   for (const float v : three) EXPECT_TRUE(std::isnan(v));
 }
 
+TEST_P(Elementwise, ScanStep) {
+  for (const int n : kLengths) {
+    const Guarded<float> state = floats(n), b = floats(n), c = floats(n);
+    const std::vector<float> before(state.begin(), state.end());
+    const float decay = 0.8125f, input = -1.7f;
+    const double got = wide(table().scan_step(state.data(), decay, input, b.data(), c.data(), n));
+    double want = 0, size = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const double kept = wide(decay) * wide(before[i]), added = wide(input) * wide(b[i]);
+      ASSERT_NEAR(wide(state[i]), kept + added, 2e-7 * (std::abs(kept) + std::abs(added))) << n;
+      want += wide(state[i]) * wide(c[i]);
+      size += std::abs(wide(state[i]) * wide(c[i]));
+    }
+    EXPECT_NEAR(got, want, 1e-6 * size) << n;
+  }
+}
+
 TEST_P(Elementwise, ExpSum) {
   for (const int n : kLengths) {
     if (n == 0) continue;

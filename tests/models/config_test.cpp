@@ -53,6 +53,18 @@ TEST(ModelConfig, ReadsTheNewKeyStyle) {
   EXPECT_EQ(c.rotary_dim, 64);
 }
 
+TEST(ModelConfig, AListOfKindsCountsTheLayers) {
+  Json j = qwen3();
+  j.erase("num_hidden_layers");
+  EXPECT_NE(refusal(j).find("num_hidden_layers is missing"), std::string::npos);
+  j["layers_block_type"] = {"mamba", "mlp", "attention"};
+  EXPECT_EQ(parse_model_config(j, nullptr).layers, 3);
+  for (const Json& list : {Json::array(), Json("mamba"), Json(std::vector<int>(4097))}) {
+    j["layers_block_type"] = list;
+    EXPECT_NE(refusal(j).find("num_hidden_layers is missing"), std::string::npos);
+  }
+}
+
 TEST(ModelConfig, ReadsTheOldScalingType) {
   Json j = qwen3();
   j["rope_scaling"] = {{"type", "linear"}, {"factor", 2.0}};

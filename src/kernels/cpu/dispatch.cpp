@@ -40,13 +40,21 @@ constexpr Entry gemm_entry(const char* name) {
 }
 
 constexpr Entry kEntries[] = {
-    gemm_entry<kGemmF32>("gemm_f32"),          gemm_entry<kGemmBf16>("gemm_bf16"),
-    gemm_entry<kGemmFp8>("gemm_fp8"),          gemm_entry<kGemmNvfp4>("gemm_nvfp4"),
-    gemm_entry<kGemmMxfp4>("gemm_mxfp4"),      gemm_entry<kGemmInt4>("gemm_int4"),
-    entry<&KernelTable::dot>("dot"),           entry<&KernelTable::dot_bf16>("dot_bf16"),
-    entry<&KernelTable::axpy>("axpy"),         entry<&KernelTable::axpy_bf16>("axpy_bf16"),
-    entry<&KernelTable::to_bf16>("to_bf16"),   entry<&KernelTable::rms_norm>("rms_norm"),
-    entry<&KernelTable::silu_mul>("silu_mul"), entry<&KernelTable::exp_sum>("exp_sum"),
+    gemm_entry<kGemmF32>("gemm_f32"),
+    gemm_entry<kGemmBf16>("gemm_bf16"),
+    gemm_entry<kGemmFp8>("gemm_fp8"),
+    gemm_entry<kGemmNvfp4>("gemm_nvfp4"),
+    gemm_entry<kGemmMxfp4>("gemm_mxfp4"),
+    gemm_entry<kGemmInt4>("gemm_int4"),
+    entry<&KernelTable::dot>("dot"),
+    entry<&KernelTable::dot_bf16>("dot_bf16"),
+    entry<&KernelTable::axpy>("axpy"),
+    entry<&KernelTable::axpy_bf16>("axpy_bf16"),
+    entry<&KernelTable::to_bf16>("to_bf16"),
+    entry<&KernelTable::rms_norm>("rms_norm"),
+    entry<&KernelTable::silu_mul>("silu_mul"),
+    entry<&KernelTable::exp_sum>("exp_sum"),
+    entry<&KernelTable::scan_step>("scan_step"),
 };
 static_assert(sizeof(KernelTable) == sizeof(const char*) + std::size(kEntries) * sizeof(GemmKernel), "an entry has no name here");
 

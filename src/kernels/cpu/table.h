@@ -62,4 +62,6 @@ struct KernelTable {
   // x becomes exp(x - max) and its sum is returned, *max the largest; n >= 1. What equals max becomes 1, be it infinite (all -inf:
   // all 1), so the sum is at least 1 unless a NaN makes it NaN. Results below 2^-126 may become 0.
   float (*exp_sum)(float* x, int64_t n, float* max) noexcept;
+  // state = decay * state + input * b; returns the sum of state * c. One row of a selective scan.
+  float (*scan_step)(float* state, float decay, float input, const float* b, const float* c, int64_t n) noexcept;
 };

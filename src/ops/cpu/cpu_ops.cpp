@@ -12,6 +12,7 @@
 #include "ops/cpu/cpu_attention.h"
 #include "ops/cpu/cpu_linear.h"
 #include "ops/cpu/cpu_rope.h"
+#include "ops/cpu/cpu_scan.h"
 #include "ops/cpu/kv_rows.h"
 #include "ops/ops.h"
 #include "ops/rows.h"
@@ -137,6 +138,15 @@ class CpuOps final : public Ops {
   }
   std::size_t attention_workspace_bytes(const AttentionSpec& spec, std::int64_t tokens, std::int64_t max_context) const override {
     return cpu_attention_workspace_bytes(spec, tokens, max_context, caps_.threads);
+  }
+
+  void causal_conv(ConstTensorView x, ConstTensorView weight, ConstTensorView bias, const Batch& batch, TensorView history,
+                   TensorView out, Stream& stream) const noexcept override {
+    cpu_causal_conv(x, weight, bias, batch, history, out, pool_of(stream));
+  }
+  void selective_scan(const SelectiveScan& scan, const Batch& batch, TensorView state, TensorView out,
+                      Stream& stream) const noexcept override {
+    cpu_selective_scan(kernels_, scan, batch, state, out, pool_of(stream));
   }
 
   void copy_rows(ConstTensorView x, TensorView out, Stream& stream) const noexcept override {

@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 #include "ops/reference/reference_attention.h"
 #include "ops/reference/reference_linear.h"
+#include "ops/reference/reference_scan.h"
 #include "ops/rows.h"
 #include "quant/codec.h"
 
@@ -109,6 +110,15 @@ class ReferenceOps final : public Ops {
   }
   std::size_t attention_workspace_bytes(const AttentionSpec& spec, std::int64_t, std::int64_t max_context) const override {
     return reference_attention_workspace_bytes(spec, max_context);
+  }
+
+  void causal_conv(ConstTensorView x, ConstTensorView weight, ConstTensorView bias, const Batch& batch, TensorView history,
+                   TensorView out, Stream&) const noexcept override {
+    reference_causal_conv(x, weight, bias, batch, history, out);
+  }
+  void selective_scan(const SelectiveScan& scan, const Batch& batch, TensorView state, TensorView out,
+                      Stream&) const noexcept override {
+    reference_selective_scan(scan, batch, state, out);
   }
 
   void copy_rows(ConstTensorView x, TensorView out, Stream&) const noexcept override {

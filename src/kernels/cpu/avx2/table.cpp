@@ -18,6 +18,7 @@ const KernelTable kTable = {
     .rms_norm = rms_norm,
     .silu_mul = silu_mul,
     .exp_sum = exp_sum,
+    .scan_step = scan_step,
 };
 
 }  // namespace conclave::avx2

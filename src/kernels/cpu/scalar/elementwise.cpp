@@ -71,4 +71,9 @@ float exp_sum(float* x, int64_t n, float* max) noexcept {
   return sum_of(n, [=](int64_t i) { return x[i]; });
 }
 
+float scan_step(float* state, float decay, float input, const float* b, const float* c, int64_t n) noexcept {
+  for (int64_t i = 0; i < n; ++i) state[i] = decay * state[i] + input * b[i];
+  return dot(state, c, n);
+}
+
 }  // namespace conclave::scalar
