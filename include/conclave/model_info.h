@@ -2,7 +2,6 @@
 // What was loaded and what was decided while loading: for `inspect`, for /status and for people who ask why.
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace conclave {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/safetensors_writer.h"

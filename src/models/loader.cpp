@@ -1,12 +1,10 @@
 #include "models/loader.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "base/log.h"
 #include "base/problems.h"
 #include "conclave/error.h"
 #include "moe/build.h"
@@ -221,6 +219,9 @@ void Loader::check_all_used() {
     });
     if (it != ignored_.end())
       ++it->count;
+    else if (names_kv_scale(name))
+      problem(
+          fmt::format("{} is a scale of a KV cache, and no attention of {} keeps one under that path", name, config_.architecture));
     else
       problem(fmt::format("{} is in the checkpoint and {} has no place for it", name, config_.architecture));
   }

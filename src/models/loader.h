@@ -12,7 +12,6 @@
 
 #include "models/model.h"
 #include "moe/backend.h"
-#include "nn/decoder.h"
 #include "nn/parameter.h"
 #include "quant/kv_scales.h"
 
