@@ -116,8 +116,12 @@ void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& l
   std::int64_t bytes = 0;
   for (const moe::Expert& e : weights->experts) bytes += bytes_of(e.gate) + bytes_of(e.up) + bytes_of(e.down);
   jobs_.push_back({bytes, [this, &slot, layer, problem, weights] {
-                     if (context_.plan_only) return plan_experts(layer, problem);
-                     build_experts(slot, layer, problem, *weights);
+                     try {
+                       if (context_.plan_only) return plan_experts(layer, problem);
+                       build_experts(slot, layer, problem, *weights);
+                     } catch (const Error& e) {
+                       throw e.with_context(layer);
+                     }
                    }});
 }
 
@@ -152,13 +156,8 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
 void Loader::build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem& problem,
                            const moe::ExpertWeights& weights) {
   const std::string* before = decided_before(problem);
-  moe::BuiltMoe built;
-  try {
-    built = moe::build_moe_kernel(problem, weights, context_.device, before != nullptr ? *before : context_.moe_backend,
-                                  context_.verify && before == nullptr);
-  } catch (const Error& e) {
-    throw e.with_context(layer);
-  }
+  moe::BuiltMoe built = moe::build_moe_kernel(problem, weights, context_.device, before != nullptr ? *before : context_.moe_backend,
+                                              context_.verify && before == nullptr);
   slot = std::move(built.kernel);
   if (before != nullptr) return;
   std::string reasons = built.selection.explain();
@@ -171,9 +170,8 @@ void Loader::plan_experts(const std::string& layer, const moe::MoeProblem& probl
   if (decided_before(problem) != nullptr) return;
   const moe::Selection selection =
       moe::select_backend(problem, context_.device.caps(), moe::builtin_backends(), context_.moe_backend);
-  if (selection.chosen == nullptr)
-    throw Error(Errc::unsupported, fmt::format("{}: no backend can run {}\n{}", layer, to_string(problem), selection.explain()));
-  decide(layer, problem, *selection.chosen, std::string(selection.chosen->name()), selection.explain());
+  const moe::MoeBackend& chosen = selection.chosen_for(problem, context_.device.caps());
+  decide(layer, problem, chosen, std::string(chosen.name()), selection.explain());
 }
 
 const std::string* Loader::decided_before(const moe::MoeProblem& problem) const {
