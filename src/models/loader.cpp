@@ -162,7 +162,7 @@ void Loader::build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::str
   if (before != nullptr) return;
   std::string reasons = built.selection.explain();
   if (built.verification) reasons += built.verification->words + "\n";
-  decide(layer, problem, *built.selection.chosen, slot->describe(), std::move(reasons));
+  decide(layer, problem, *built.selection.chosen, ", " + slot->describe(), std::move(reasons));
 }
 
 // What build_experts() would choose, for a plan.
@@ -171,7 +171,7 @@ void Loader::plan_experts(const std::string& layer, const moe::MoeProblem& probl
   const moe::Selection selection =
       moe::select_backend(problem, context_.device.caps(), moe::builtin_backends(), context_.moe_backend);
   const moe::MoeBackend& chosen = selection.chosen_for(problem, context_.device.caps());
-  decide(layer, problem, chosen, std::string(chosen.name()), selection.explain());
+  decide(layer, problem, chosen, "", selection.explain());
 }
 
 const std::string* Loader::decided_before(const moe::MoeProblem& problem) const {
@@ -179,10 +179,11 @@ const std::string* Loader::decided_before(const moe::MoeProblem& problem) const 
   return it == decided_.end() ? nullptr : &it->second;
 }
 
-void Loader::decide(const std::string& layer, const moe::MoeProblem& problem, const moe::MoeBackend& backend, std::string what,
-                    std::string reasons) {
+void Loader::decide(const std::string& layer, const moe::MoeProblem& problem, const moe::MoeBackend& backend,
+                    std::string_view details, std::string reasons) {
   decided_.emplace_back(problem, backend.name());
-  report_.lines.push_back({layer + " and alike: " + to_string(problem), std::move(what), std::move(reasons)});
+  report_.lines.push_back(
+      {layer + " and alike: " + to_string(problem), fmt::format("{}{}", backend.name(), details), std::move(reasons)});
 }
 
 std::int32_t Loader::kv_layer(const std::string& attention_module) {
