@@ -1,6 +1,6 @@
 # conclave_room(<name> SOURCES a.cpp ... [DEPS base ...] [LINK fmt::fmt ...] [PRIVATE_LINK ...])
 #   One static library conclave_<name> per room of the architecture, from src/<name>/. DEPS are rooms below it;
-#   tools/check_layers.py checks that #includes agree with them.
+#   tools/check_layers.py checks that the #includes point down too. A room without sources is an interface library.
 function(conclave_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;DEPS;LINK;PRIVATE_LINK" ${ARGN})
   if(ROOM_SOURCES)
@@ -17,16 +17,15 @@ function(conclave_room name)
   if(ROOM_SOURCES)
     target_link_libraries(conclave_${name} PRIVATE conclave_warnings ${ROOM_PRIVATE_LINK})
   endif()
-  set_property(GLOBAL APPEND PROPERTY CONCLAVE_ROOMS conclave_${name})
 endfunction()
 
-# conclave_test(<name> SOURCES a_test.cpp ... DEPS <rooms> [LINK ...] [LABELS ...] [TIMEOUT s])
+# conclave_test(<name> SOURCES a_test.cpp ... DEPS <rooms> [LINK ...] [LABELS ...])
 #   One GoogleTest program and one ctest entry.
 function(conclave_test name)
   if(NOT CONCLAVE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;DEPS;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(TEST "" "" "SOURCES;DEPS;LINK;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   list(TRANSFORM TEST_DEPS PREPEND conclave_)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -39,10 +38,7 @@ function(conclave_test name)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   add_test(NAME ${name} COMMAND ${name})
-  if(NOT TEST_TIMEOUT)
-    set(TEST_TIMEOUT 600)
-  endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${TEST_LABELS}")
 endfunction()
 
 # conclave_fuzz(<name> SOURCES x.cpp DEPS <rooms>): a libFuzzer program (clang), where CONCLAVE_FUZZ is on; with any

@@ -1,5 +1,5 @@
-// Runs a fuzz target without libFuzzer: every file given (or in the folders given), then each of them with every byte
-// flipped, cut short at every length and with bytes repeated, all deterministic. For ctest and for compilers without libFuzzer.
+// Runs a fuzz target without libFuzzer: every file given (or in the folders given), then each of them with one bit of every byte
+// flipped and cut short at every length, all deterministic. For ctest and for compilers without libFuzzer.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

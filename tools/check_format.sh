@@ -6,5 +6,5 @@ if ! clang-format --version 2>/dev/null | grep -q 'version 14'; then
   echo "skipped: clang-format 14 is not here"
   exit 77
 fi
-find include src tests fuzz bench -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.inc' | sort \
+find include src tests fuzz bench tools -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.inc' | sort \
   | xargs clang-format --dry-run -Werror --style=file

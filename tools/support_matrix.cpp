@@ -44,7 +44,9 @@ std::vector<Machine> machines() {
 }
 
 void print_backends() {
-  const QuantScheme formats[] = {kBf16, kFp8Tensor, kFp8Channel, kFp8Block128, kNvfp4, kMxfp4, kInt4Group128, kInt4Group128Zero};
+  const QuantScheme mxfp8{Code::f8e4m3, 1, 32, DType::f8e8m0, true}, int4_channel{Code::int4, 1, 0, DType::bf16, true};
+  const QuantScheme formats[] = {kBf16,  kFp8Tensor, kFp8Channel,  kFp8Block128,  mxfp8,
+                                 kNvfp4, kMxfp4,     int4_channel, kInt4Group128, kInt4Group128Zero};
   std::vector<std::string> head, rule;
   for (const Machine& m : machines()) {
     head.push_back(m.name);

@@ -1,8 +1,7 @@
 #pragma once
-// What was loaded and what was decided while loading: for `inspect`, for /status and for people who ask why.
+// What was loaded and what was decided while loading, for people who ask what runs and why.
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace conclave {
@@ -14,10 +13,10 @@ struct ModelInfo {
   std::int32_t layers = 0, hidden = 0, vocab = 0;
   std::int64_t weight_bytes = 0;  // of all tensors of the checkpoint
 
-  // One entry per distinct kind of layer.
+  // One entry per distinct problem of experts, and one per kind of matrix.
   struct Decision {
-    std::string where;    // "layers 0-7 experts"
-    std::string what;     // "cpu_pipeline (avx2, nvfp4)"
+    std::string where;    // "model.layers.0.mlp.experts and alike: 16 experts, top 4, ..."; "experts, nvfp4"
+    std::string what;     // the backend's name first: "cpu_pipeline, avx2 kernels, nvfp4 in place"; "384 matrices, 8.8 MB"
     std::string reasons;  // every candidate, and why not the others; may have several lines
   };
   std::vector<Decision> decisions;

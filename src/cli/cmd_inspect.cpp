@@ -2,15 +2,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <iostream>
 #include <map>
 #include <sstream>
 
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/engine_options.h"
+#include "cli/interrupt.h"
 #include "models/model.h"
-#include "models/model_files.h"
 
 namespace conclave::cli {
 namespace {
@@ -61,7 +60,8 @@ void print_report(const ModelReport& report) {
 }
 
 int inspect(const InspectFlags& flags) {
-  const std::shared_ptr<const FileSet> files = open_model_files(flags.model);
+  count_interrupts();
+  const std::shared_ptr<const FileSet> files = open_files(flags.model);
   const auto checkpoint = Checkpoint::open(files);
   print_description(describe_model(*files), *checkpoint);
   print_types(*checkpoint);
@@ -77,9 +77,8 @@ int inspect(const InspectFlags& flags) {
 void add_inspect(CLI::App& app, Action& action) {
   auto flags = std::make_shared<InspectFlags>();
   CLI::App* command = app.add_subcommand("inspect", "Say what a model is, and which kernels would run it and why");
-  command->add_option("model", flags->model, "Folder, or org/name of the hub; left out: the built-in model");
-  command->add_option("--moe-backend", flags->moe_backend, "Decide as if this were asked for")->envname("CONCLAVE_MOE_BACKEND");
-  command->add_option("--threads", flags->threads, "Decide for so many threads")->check(CLI::Range(0, 4096));
+  add_model_argument(*command, flags->model);
+  add_compute_flags(*command, flags->threads, flags->moe_backend);
   command->add_flag("--tensors", flags->tensors, "List every tensor");
   command->callback([flags, &action] { action = [flags] { return inspect(*flags); }; });
 }

@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/safetensors_writer.h"
 #include "cli/command.h"
 #include "cli/engine_options.h"
-#include "models/model_files.h"
+#include "cli/interrupt.h"
 #include "models/single_sequence.h"
 
 namespace conclave::cli {
@@ -38,6 +37,7 @@ Result compute(const LogitsFlags& flags, SingleSequence& sequence, std::int32_t 
   result.prompt = parse_ids(flags.ids);
   std::vector<float> last(static_cast<std::size_t>(vocab));
   const auto append = [&](std::span<const std::int32_t> tokens) {
+    if (interrupts() > 0) throw Error(Errc::cancelled, "interrupted before all logits were computed; nothing is written");
     const auto logits = sequence.append(tokens);
     std::copy(logits.end() - vocab, logits.end(), last.begin());
     return logits;
@@ -79,7 +79,8 @@ void print(const Result& r, std::int32_t vocab) {
 }
 
 int logits(const LogitsFlags& flags) {
-  const std::shared_ptr<const FileSet> files = open_model_files(flags.model);
+  count_interrupts();
+  const std::shared_ptr<const FileSet> files = open_files(flags.model);
   const auto checkpoint = Checkpoint::open(files);
   const auto device = open_cpu_device(flags.threads);
   const auto ops = flags.reference ? make_reference_ops() : make_cpu_ops(device->caps());
@@ -108,16 +109,12 @@ void add_logits(CLI::App& app, Action& action) {
   command->footer(
       "The file of --out holds ids [T], logits [T, V], greedy [N] and margin [N] (float32, the top-1 to top-2 gap).\n"
       "Example: conclave logits /models/tiny --ids 5,17,42 --f32 --new 8 --out logits.safetensors");
-  command->add_option("model", flags->model, "Folder, or org/name of the hub; left out: the built-in model");
+  add_model_argument(*command, flags->model);
   command->add_option("--ids", flags->ids, "The prompt, such as 5,17,42")->required();
   command->add_flag("--f32", flags->reference, "By the float32 reference path with a float32 cache");
   command->add_option("--new", flags->new_tokens, "Greedy tokens to add")->check(CLI::Range(0, 1 << 20));
   command->add_option("--out", flags->out, "Write everything to this safetensors file");
-  command->add_option("--moe-backend", flags->moe_backend, "auto, latency, throughput or a backend's name")
-      ->envname("CONCLAVE_MOE_BACKEND");
-  command->add_option("--threads", flags->threads, "Threads that compute; 0: as many as may run")
-      ->envname("CONCLAVE_THREADS")
-      ->check(CLI::Range(0, 4096));
+  add_compute_flags(*command, flags->threads, flags->moe_backend);
   command->add_option("--chunk", flags->chunk, "Tokens of the prompt per step")->check(CLI::Range(1, 65536));
   command->add_flag("--skip-tokenizer-init", flags->skip_tokenizer, "Accepted for symmetry: this command never needs a tokenizer");
   command->callback([flags, &action] { action = [flags] { return logits(*flags); }; });

@@ -7,32 +7,47 @@
 #include "cli/interrupt.h"
 #include "cli/progress_bar.h"
 #include "io/mapped_file.h"
+#include "models/model_files.h"
 
 namespace conclave::cli {
 
-void add_model_flag(CLI::App& command, std::string& model) {
-  command.add_option(
-      "-m,--model", model,
-      "Folder with config.json, safetensors and tokenizer.json, or org/name of the hub; left out: the built-in model");
+namespace {
+
+constexpr const char* kEngineGroup = "Engine";
+constexpr const char* kModelHelp = "Folder with config.json and safetensors, or org/name of the hub; left out: the built-in model";
+
+// Words on stderr while a model is fetched, and the way to give that up.
+DownloadWatch watch_of(ProgressBar& bar) {
+  return {[&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); }, [] { return interrupts() > 0; }};
+}
+
+}  // namespace
+
+void add_model_argument(CLI::App& command, std::string& model) { command.add_option("model", model, kModelHelp); }
+
+void add_compute_flags(CLI::App& command, int& threads, std::string& moe_backend) {
+  command.add_option("--threads", threads, "Threads that compute; 0: as many as this process may use")
+      ->envname("CONCLAVE_THREADS")
+      ->check(CLI::Range(0, 4096))
+      ->group(kEngineGroup);
+  command
+      .add_option("--moe-backend", moe_backend,
+                  "auto, latency, throughput or a backend's name (see `doctor`); never another one silently")
+      ->envname("CONCLAVE_MOE_BACKEND")
+      ->group(kEngineGroup);
 }
 
 void add_engine_flags(CLI::App& command, EngineFlags& flags) {
   EngineOptions& o = flags.options;
-  const char* group = "Engine";
-  add_model_flag(command, o.model);
-  command.add_option("--threads", o.threads, "Threads that compute; 0: as many as this process may use")
-      ->envname("CONCLAVE_THREADS")
-      ->check(CLI::Range(0, 4096))
-      ->group(group);
-  command
-      .add_option("--moe-backend", o.moe_backend,
-                  "auto, latency, throughput or a backend's name (see `doctor`); never another one silently")
-      ->envname("CONCLAVE_MOE_BACKEND")
-      ->group(group);
+  const char* group = kEngineGroup;
+  command.add_option("-m,--model", o.model, kModelHelp);
+  add_compute_flags(command, o.threads, o.moe_backend);
   command.add_option("--dtype", flags.dtype, "auto, or float32: everything by the slow reference with a float32 cache")
       ->check(CLI::IsMember({"auto", "float32"}))
       ->group(group);
-  command.add_option("--kv-cache-dtype", o.kv_cache_dtype, "auto, bfloat16 or float32")->group(group);
+  command
+      .add_option("--kv-cache-dtype", o.kv_cache_dtype, "auto, bfloat16, float32, or fp8: E4M3 with the scales of the checkpoint")
+      ->group(group);
   command.add_option("--max-model-len", o.max_model_len, "Most tokens of prompt and answer together; 0: the model's own limit")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
@@ -79,10 +94,16 @@ std::unique_ptr<Engine> open_engine(EngineFlags flags) {
   o.generation_config = flags.generation_config == "auto";
   if (!flags.chat_template_file.empty()) o.chat_template = MappedFile::open(flags.chat_template_file)->text();
   ProgressBar download("Downloading"), bar("Loading");
-  o.download_progress = [&download](std::int64_t done, std::int64_t total) { download.show(done, total); };
-  o.cancelled = [] { return interrupts() > 0; };
+  DownloadWatch watch = watch_of(download);
+  o.download_progress = std::move(watch.progress);
+  o.cancelled = std::move(watch.cancelled);
   o.progress = [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); };
   return Engine::open(o);
+}
+
+std::shared_ptr<const FileSet> open_files(const std::string& model) {
+  ProgressBar download("Downloading");
+  return open_model_files(model, watch_of(download));
 }
 
 std::vector<std::int32_t> parse_ids(const std::string& text) {

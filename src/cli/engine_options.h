@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "conclave/engine.h"
+#include "io/file_set.h"
 
 namespace conclave::cli {
 
@@ -20,11 +21,15 @@ struct EngineFlags {
 void add_engine_flags(CLI::App& command, EngineFlags& flags);
 // Declares temperature, top-p and the rest.
 void add_sampling_flags(CLI::App& command, SamplingParams& sampling);
-// --model or a positional one; nothing: the built-in model.
-void add_model_flag(CLI::App& command, std::string& model);
+// The model as the command's one positional argument.
+void add_model_argument(CLI::App& command, std::string& model);
+// --threads and --moe-backend.
+void add_compute_flags(CLI::App& command, int& threads, std::string& moe_backend);
 
-// Opens the engine with a progress bar on stderr. Throws Error.
+// Opens the engine with a progress bar on stderr. A counted interrupt (cli/interrupt.h) stops a download. Throws Error.
 std::unique_ptr<Engine> open_engine(EngineFlags flags);
+// The files of a model, for commands without an engine; the same bar, the same interrupt.
+std::shared_ptr<const FileSet> open_files(const std::string& model);
 
 // "5,17,42" -> ids. Throws Error{bad_input}.
 std::vector<std::int32_t> parse_ids(const std::string& text);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <string_view>
 
 #include "base/nearest.h"
 #include "conclave/error.h"

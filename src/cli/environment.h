@@ -1,7 +1,5 @@
 #pragma once
 // Environment variables are options by another door: a misspelt one must not be silently ignored.
-#include <span>
-#include <string_view>
 
 namespace conclave::cli {
 

@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
     return status;
   } catch (const Error& e) {
     fmt::print(stderr, "conclave: {}\n", e.what());
+    if (e.code() == Errc::cancelled) return kInterrupted;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "conclave: out of memory\n");
   } catch (const std::exception& e) {

@@ -1,6 +1,5 @@
 #pragma once
 // The prompt text of a conversation: a model's chat template with the variables that transformers gives it.
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>

@@ -2,7 +2,6 @@
 // Who has which page of the KV cache. Pages are handed out lowest number first at the start and most recently freed first
 // later, so that memory that was never needed is never touched.
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace conclave {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "engine/output_queue.h"
 #include "engine/stop_matcher.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <string_view>

@@ -1,7 +1,6 @@
 #pragma once
 // When to try a request again, and how long to wait before: pauses double, the server's Retry-After is obeyed, and attempts in a
 // row without progress are counted.
-#include <chrono>
 #include <string>
 
 #include "hub/http.h"

@@ -1,6 +1,5 @@
 #pragma once
 // Brings the files of one commit into the cache.
-#include <string>
 
 #include "hub/cache.h"
 #include "hub/model_id.h"

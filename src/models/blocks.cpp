@@ -5,7 +5,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/causal_lm.h"
+
 namespace conclave {
+
+void add_layers(const ModelConfig& c, Loader& loader, std::vector<Decoder::ResidualBlock>& blocks, const std::string& root,
+                const MakeBlock& attention, const MakeBlock& feed_forward) {
+  for (std::int32_t layer = 0; layer < c.layers; ++layer) {
+    const std::string at = fmt::format("{}layers.{}.", root, layer);
+    add_block(loader, blocks, at + "input_layernorm.weight", c.hidden, attention(layer, at));
+    add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden, feed_forward(layer, at));
+  }
+}
 
 std::unique_ptr<Block> attention_block(const ModelConfig& c, Loader& loader, const std::string& at,
                                        const AttentionOptions& options) {
@@ -55,6 +66,19 @@ Loader::ExpertModule expert_modules(const std::string& at, std::array<std::strin
   return [at, names](std::int32_t expert, Loader::Part part) {
     return fmt::format("{}experts.{}.{}", at, expert, names[static_cast<std::size_t>(part)]);
   };
+}
+
+std::unique_ptr<MoeLayer> moe_block(Loader& loader, const std::string& at, const moe::MoeProblem& problem, const MoeNames& names,
+                                    const TensorSource& source) {
+  auto block = std::make_unique<MoeLayer>();
+  MoeLayer::Parts& parts = block->parts();
+  loader.plain_linear(parts.router, at + std::string(names.router), problem.experts, problem.hidden, names.router_bias);
+  loader.experts(parts.experts, at + "experts", problem, expert_modules(at, names.experts), source);
+  return block;
+}
+
+std::unique_ptr<MoeLayer> moe_block(Loader& loader, const std::string& at, const moe::MoeProblem& problem, const MoeNames& names) {
+  return moe_block(loader, at, problem, names, loader.source());
 }
 
 SparseLayers::SparseLayers(ConfigReader& reader, std::int32_t layers)

@@ -3,17 +3,26 @@
 // "model.layers.3.self_attn.".
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/config.h"
 #include "models/loader.h"
 #include "nn/attention.h"
+#include "nn/decoder.h"
 #include "nn/mlp.h"
 #include "nn/moe_layer.h"
 
 namespace conclave {
+
+// Layers "<root>layers.<i>." of an attention behind input_layernorm and a feed-forward block behind post_attention_layernorm. Both
+// are made by the architecture, from the layer's index and path.
+using MakeBlock = std::function<std::unique_ptr<Block>(std::int32_t layer, const std::string& at)>;
+void add_layers(const ModelConfig&, Loader&, std::vector<Decoder::ResidualBlock>&, const std::string& root,
+                const MakeBlock& attention, const MakeBlock& feed_forward);
 
 struct AttentionOptions {
   QkNorm qk_norm = QkNorm::none;
@@ -36,6 +45,16 @@ moe::MoeProblem expert_problem(std::int64_t experts, std::int64_t top_k, std::in
 inline constexpr std::array<std::string_view, 3> kGateUpDown{"gate_proj", "up_proj", "down_proj"};
 inline constexpr std::array<std::string_view, 3> kW1W3W2{"w1", "w3", "w2"};
 Loader::ExpertModule expert_modules(const std::string& at, std::array<std::string_view, 3> names);
+
+struct MoeNames {
+  std::string_view router = "gate";
+  std::array<std::string_view, 3> experts = kGateUpDown;
+  Bias router_bias = Bias::none;
+};
+// Router and routed experts; what else the layer has is the architecture's to add. `source` as in Loader::experts().
+std::unique_ptr<MoeLayer> moe_block(Loader&, const std::string& at, const moe::MoeProblem&, const MoeNames&,
+                                    const TensorSource& source);
+std::unique_ptr<MoeLayer> moe_block(Loader&, const std::string& at, const moe::MoeProblem&, const MoeNames& = {});
 
 // Whether layer `layer` has experts, by decoder_sparse_step and mlp_only_layers (Qwen).
 class SparseLayers {

@@ -89,14 +89,14 @@ std::unique_ptr<Block> attention(const ModelConfig& c, const Keys& keys, Loader&
   return block;
 }
 
-std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
-  auto block = std::make_unique<MoeLayer>();
-  MoeLayer::Parts& parts = block->parts();
-  loader.plain_linear(parts.router, at + "gate", keys.experts, c.hidden);
-  if (keys.routing.selection_bias) loader.parameter(parts.selection_bias, at + "gate.e_score_correction_bias", keys.experts);
+std::unique_ptr<Block> feed_forward(const ModelConfig& c, const Keys& keys, Loader& loader, std::int32_t layer,
+                                    const std::string& at) {
+  if (!keys.sparse(layer)) return gated_mlp(loader, at, c.hidden, keys.dense_inter);
   moe::MoeProblem problem = expert_problem(keys.experts, keys.top_k, c.hidden, keys.expert_inter);
   problem.routing = keys.routing;
-  loader.experts(parts.experts, at + "experts", problem, expert_modules(at, kGateUpDown));
+  auto block = moe_block(loader, at, problem);
+  MoeLayer::Parts& parts = block->parts();
+  if (keys.routing.selection_bias) loader.parameter(parts.selection_bias, at + "gate.e_score_correction_bias", keys.experts);
   if (keys.shared > 0) parts.shared = gated_mlp(loader, at + "shared_experts.", c.hidden, keys.shared * keys.expert_inter);
   return block;
 }
@@ -105,13 +105,10 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
   const Keys keys(c);
   return load_causal_lm(c, checkpoint, quant, context, [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
     loader.kv_shape(1, keys.dims.latent + keys.dims.rope_dim, keys.dims.latent);
-    for (std::int32_t layer = 0; layer < c.layers; ++layer) {
-      const std::string at = fmt::format("model.layers.{}.", layer);
-      add_block(loader, blocks, at + "input_layernorm.weight", c.hidden, attention(c, keys, loader, at + "self_attn."));
-      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden,
-                keys.sparse(layer) ? experts(c, keys, loader, at + "mlp.")
-                                   : std::unique_ptr<Block>(gated_mlp(loader, at + "mlp.", c.hidden, keys.dense_inter)));
-    }
+    add_layers(
+        c, loader, blocks, "model.",
+        [&](std::int32_t, const std::string& at) { return attention(c, keys, loader, at + "self_attn."); },
+        [&](std::int32_t layer, const std::string& at) { return feed_forward(c, keys, loader, layer, at + "mlp."); });
     for (std::int64_t extra = 0; extra < keys.extra_layers; ++extra)
       loader.ignore_prefix(fmt::format("model.layers.{}.", c.layers + extra), "multi-token prediction is not used");
   });

@@ -29,6 +29,10 @@ struct Keys {
   Bias bias;
   std::vector<bool> sliding;  // per layer
 
+  AttentionOptions attention(std::int32_t layer) const {
+    return {.qkv_bias = bias, .o_bias = bias, .window = sliding[static_cast<std::size_t>(layer)] ? window : 0, .sinks = true};
+  }
+
  private:
   // Without a list the even layers are the sliding ones.
   void read_layer_types(const ModelConfig& c, ConfigReader& reader) {
@@ -46,8 +50,6 @@ struct Keys {
 };
 
 std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
-  auto block = std::make_unique<MoeLayer>();
-  loader.plain_linear(block->parts().router, at + "router", keys.experts, c.hidden, Bias::required);
   moe::MoeProblem problem = expert_problem(keys.experts, keys.top_k, c.hidden, keys.inter);
   problem.routing.renorm = moe::Renorm::softmax_topk;
   problem.activation.kind = moe::Activation::swiglu_oai;
@@ -55,23 +57,19 @@ std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& l
   problem.expert_bias = true;
   // The blocks of MXFP4 are [E, out, in], plain weights [E, in, out].
   const bool blocks = loader.source().find(at + "experts.gate_up_proj_blocks").has_value();
-  loader.experts(block->parts().experts, at + "experts", problem, expert_modules(at, kGateUpDown),
-                 StackedExperts(loader.source(), {.experts = keys.experts, .interleaved = true, .transposed = !blocks}));
-  return block;
+  return moe_block(loader, at, problem, {.router = "router", .router_bias = Bias::required},
+                   StackedExperts(loader.source(), {.experts = keys.experts, .interleaved = true, .transposed = !blocks}));
 }
 
 std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context) {
   const Keys keys(c);
   return load_causal_lm(c, checkpoint, quant, context, [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
-    for (std::int32_t layer = 0; layer < c.layers; ++layer) {
-      const std::string at = fmt::format("model.layers.{}.", layer);
-      const AttentionOptions attention{.qkv_bias = keys.bias,
-                                       .o_bias = keys.bias,
-                                       .window = keys.sliding[static_cast<std::size_t>(layer)] ? keys.window : 0,
-                                       .sinks = true};
-      add_block(loader, blocks, at + "input_layernorm.weight", c.hidden, attention_block(c, loader, at + "self_attn.", attention));
-      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden, experts(c, keys, loader, at + "mlp."));
-    }
+    add_layers(
+        c, loader, blocks, "model.",
+        [&](std::int32_t layer, const std::string& at) {
+          return attention_block(c, loader, at + "self_attn.", keys.attention(layer));
+        },
+        [&](std::int32_t, const std::string& at) { return experts(c, keys, loader, at + "mlp."); });
   });
 }
 

@@ -1,6 +1,4 @@
 // Llama 3 and its dense relatives: attention, then a gated MLP. Keys: transformers' LlamaConfig.
-#include <fmt/format.h>
-
 #include "models/blocks.h"
 #include "models/causal_lm.h"
 
@@ -15,11 +13,10 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
   reader.only("mlp_bias", {false});
   reader.throw_problems();
   return load_causal_lm(c, checkpoint, quant, context, [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
-    for (std::int32_t layer = 0; layer < c.layers; ++layer) {
-      const std::string at = fmt::format("model.layers.{}.", layer);
-      add_block(loader, blocks, at + "input_layernorm.weight", c.hidden, attention_block(c, loader, at + "self_attn.", {}));
-      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden, gated_mlp(loader, at + "mlp.", c.hidden, inter));
-    }
+    add_layers(
+        c, loader, blocks, "model.",
+        [&](std::int32_t, const std::string& at) { return attention_block(c, loader, at + "self_attn.", {}); },
+        [&](std::int32_t, const std::string& at) { return gated_mlp(loader, at + "mlp.", c.hidden, inter); });
   });
 }
 

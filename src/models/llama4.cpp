@@ -53,20 +53,19 @@ bool transposed(const Keys& keys, const ConstTensorView& gate_up) {
   return gate_up.shape.rank() != 3 || gate_up.shape[1] != 2 * keys.inter || gate_up.shape[2] == 2 * keys.inter;
 }
 
-std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
-  auto block = std::make_unique<MoeLayer>();
-  loader.plain_linear(block->parts().router, at + "router", keys.experts, c.hidden);
+std::unique_ptr<Block> feed_forward(const ModelConfig& c, const Keys& keys, Loader& loader, std::int32_t layer,
+                                    const std::string& at) {
+  if (!keys.sparse(layer)) return gated_mlp(loader, at, c.hidden, keys.dense_inter);
   moe::MoeProblem problem = expert_problem(keys.experts, 1, c.hidden, keys.inter);
   problem.routing.score = moe::Score::sigmoid;
   problem.routing.select_by_logit = true;
   problem.routing.weight_on_input = true;
-  const auto modules = expert_modules(at, kGateUpDown);
-  if (const auto stacked = loader.source().find(at + "experts.gate_up_proj")) {
-    loader.experts(block->parts().experts, at + "experts", problem, modules,
-                   StackedExperts(loader.source(), {.experts = keys.experts, .transposed = transposed(keys, *stacked)}));
-  } else {
-    loader.experts(block->parts().experts, at + "experts", problem, modules);
-  }
+  const MoeNames names{.router = "router"};
+  const auto stacked = loader.source().find(at + "experts.gate_up_proj");
+  auto block = stacked
+                   ? moe_block(loader, at, problem, names,
+                               StackedExperts(loader.source(), {.experts = keys.experts, .transposed = transposed(keys, *stacked)}))
+                   : moe_block(loader, at, problem, names);
   block->parts().shared = gated_mlp(loader, at + "shared_expert.", c.hidden, keys.inter);
   return block;
 }
@@ -75,21 +74,19 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
   const Keys keys(c);
   // Checkpoints of the multimodal model keep the text model under a name of its own.
   const std::string root = checkpoint.info("language_model.model.norm.weight") ? "language_model." : "";
-  return load_causal_lm(c, checkpoint, quant, context,
-                        [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
-                          for (std::int32_t layer = 0; layer < c.layers; ++layer) {
-                            const std::string at = fmt::format("{}model.layers.{}.", root, layer);
-                            add_block(loader, blocks, at + "input_layernorm.weight", c.hidden,
-                                      attention_block(c, loader, at + "self_attn.", keys.attention(layer)));
-                            add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden,
-                                      keys.sparse(layer) ? experts(c, keys, loader, at + "feed_forward.")
-                                                         : std::unique_ptr<Block>(gated_mlp(loader, at + "feed_forward.", c.hidden,
-                                                                                            keys.dense_inter)));
-                          }
-                          loader.ignore_prefix("vision_model.", "images are not an input of this engine");
-                          loader.ignore_prefix("multi_modal_projector.", "images are not an input of this engine");
-                        },
-                        {root + "model.embed_tokens", root + "model.norm.weight", root + "lm_head"});
+  return load_causal_lm(
+      c, checkpoint, quant, context,
+      [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
+        add_layers(
+            c, loader, blocks, root + "model.",
+            [&](std::int32_t layer, const std::string& at) {
+              return attention_block(c, loader, at + "self_attn.", keys.attention(layer));
+            },
+            [&](std::int32_t layer, const std::string& at) { return feed_forward(c, keys, loader, layer, at + "feed_forward."); });
+        loader.ignore_prefix("vision_model.", "images are not an input of this engine");
+        loader.ignore_prefix("multi_modal_projector.", "images are not an input of this engine");
+      },
+      {root + "model.embed_tokens", root + "model.norm.weight", root + "lm_head"});
 }
 
 }  // namespace

@@ -1,12 +1,10 @@
 #include "models/loader.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "base/log.h"
 #include "base/problems.h"
 #include "conclave/error.h"
 #include "moe/build.h"
@@ -119,8 +117,12 @@ void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& l
   std::int64_t bytes = 0;
   for (const moe::Expert& e : weights->experts) bytes += bytes_of(e.gate) + bytes_of(e.up) + bytes_of(e.down);
   jobs_.push_back({bytes, [this, &slot, layer, problem, weights] {
-                     if (context_.plan_only) return plan_experts(layer, problem);
-                     build_experts(slot, layer, problem, *weights);
+                     try {
+                       if (context_.plan_only) return plan_experts(layer, problem);
+                       build_experts(slot, layer, problem, *weights);
+                     } catch (const Error& e) {
+                       throw e.with_context(layer);
+                     }
                    }});
 }
 
@@ -155,18 +157,13 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
 void Loader::build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem& problem,
                            const moe::ExpertWeights& weights) {
   const std::string* before = decided_before(problem);
-  moe::BuiltMoe built;
-  try {
-    built = moe::build_moe_kernel(problem, weights, context_.device, before != nullptr ? *before : context_.moe_backend,
-                                  context_.verify && before == nullptr);
-  } catch (const Error& e) {
-    throw e.with_context(layer);
-  }
+  moe::BuiltMoe built = moe::build_moe_kernel(problem, weights, context_.device, before != nullptr ? *before : context_.moe_backend,
+                                              context_.verify && before == nullptr);
   slot = std::move(built.kernel);
   if (before != nullptr) return;
   std::string reasons = built.selection.explain();
   if (built.verification) reasons += built.verification->words + "\n";
-  decide(layer, problem, *built.selection.chosen, slot->describe(), std::move(reasons));
+  decide(layer, problem, *built.selection.chosen, ", " + slot->describe(), std::move(reasons));
 }
 
 // What build_experts() would choose, for a plan.
@@ -174,9 +171,8 @@ void Loader::plan_experts(const std::string& layer, const moe::MoeProblem& probl
   if (decided_before(problem) != nullptr) return;
   const moe::Selection selection =
       moe::select_backend(problem, context_.device.caps(), moe::builtin_backends(), context_.moe_backend);
-  if (selection.chosen == nullptr)
-    throw Error(Errc::unsupported, fmt::format("{}: no backend can run {}\n{}", layer, to_string(problem), selection.explain()));
-  decide(layer, problem, *selection.chosen, std::string(selection.chosen->name()), selection.explain());
+  const moe::MoeBackend& chosen = selection.chosen_for(problem, context_.device.caps());
+  decide(layer, problem, chosen, "", selection.explain());
 }
 
 const std::string* Loader::decided_before(const moe::MoeProblem& problem) const {
@@ -184,10 +180,11 @@ const std::string* Loader::decided_before(const moe::MoeProblem& problem) const 
   return it == decided_.end() ? nullptr : &it->second;
 }
 
-void Loader::decide(const std::string& layer, const moe::MoeProblem& problem, const moe::MoeBackend& backend, std::string what,
-                    std::string reasons) {
+void Loader::decide(const std::string& layer, const moe::MoeProblem& problem, const moe::MoeBackend& backend,
+                    std::string_view details, std::string reasons) {
   decided_.emplace_back(problem, backend.name());
-  report_.lines.push_back({layer + " and alike: " + to_string(problem), std::move(what), std::move(reasons)});
+  report_.lines.push_back(
+      {layer + " and alike: " + to_string(problem), fmt::format("{}{}", backend.name(), details), std::move(reasons)});
 }
 
 std::int32_t Loader::kv_layer(const std::string& attention_module) {
@@ -229,6 +226,9 @@ void Loader::check_all_used() {
     });
     if (it != ignored_.end())
       ++it->count;
+    else if (names_kv_scale(name))
+      problem(
+          fmt::format("{} is a scale of a KV cache, and no attention of {} keeps one under that path", name, config_.architecture));
     else
       problem(fmt::format("{} is in the checkpoint and {} has no place for it", name, config_.architecture));
   }

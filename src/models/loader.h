@@ -12,7 +12,6 @@
 
 #include "models/model.h"
 #include "moe/backend.h"
-#include "nn/decoder.h"
 #include "nn/parameter.h"
 #include "quant/kv_scales.h"
 
@@ -78,7 +77,8 @@ class Loader {
   void check_all_used();
   void plan_experts(const std::string& layer, const moe::MoeProblem&);
   const std::string* decided_before(const moe::MoeProblem&) const;
-  void decide(const std::string& layer, const moe::MoeProblem&, const moe::MoeBackend&, std::string what, std::string reasons);
+  void decide(const std::string& layer, const moe::MoeProblem&, const moe::MoeBackend&, std::string_view details,
+              std::string reasons);
   void count(const std::string& kind, const QuantMatrix&);
   void report_counts();
 

@@ -30,14 +30,12 @@ struct Keys {
 };
 
 std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
-  auto block = std::make_unique<MoeLayer>();
-  loader.plain_linear(block->parts().router, at + "gate", keys.experts, c.hidden);
-  loader.parameter(block->parts().selection_bias, at + "e_score_correction_bias", keys.experts);
   moe::MoeProblem problem = expert_problem(keys.experts, keys.top_k, c.hidden, keys.inter);
   problem.routing.score = moe::Score::sigmoid;
   problem.routing.renorm = moe::Renorm::sum;
   problem.routing.selection_bias = true;
-  loader.experts(block->parts().experts, at + "experts", problem, expert_modules(at, kW1W3W2));
+  auto block = moe_block(loader, at, problem, {.experts = kW1W3W2});
+  loader.parameter(block->parts().selection_bias, at + "e_score_correction_bias", keys.experts);
   return block;
 }
 
@@ -45,12 +43,10 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
   const Keys keys(c);
   const AttentionOptions attention{.qk_norm = keys.qk_norm ? QkNorm::full : QkNorm::none};
   return load_causal_lm(c, checkpoint, quant, context, [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
-    for (std::int32_t layer = 0; layer < c.layers; ++layer) {
-      const std::string at = fmt::format("model.layers.{}.", layer);
-      add_block(loader, blocks, at + "input_layernorm.weight", c.hidden, attention_block(c, loader, at + "self_attn.", attention));
-      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden,
-                experts(c, keys, loader, at + "block_sparse_moe."));
-    }
+    add_layers(
+        c, loader, blocks, "model.",
+        [&](std::int32_t, const std::string& at) { return attention_block(c, loader, at + "self_attn.", attention); },
+        [&](std::int32_t, const std::string& at) { return experts(c, keys, loader, at + "block_sparse_moe."); });
   });
 }
 

@@ -1,7 +1,5 @@
 // Mixtral (8x7B, 8x22B): attention without extras, then experts chosen by softmax and renormalised.
 // Keys: transformers' MixtralConfig; w1 is the gate, w3 the up and w2 the down projection.
-#include <fmt/format.h>
-
 #include "models/blocks.h"
 #include "models/causal_lm.h"
 
@@ -23,24 +21,18 @@ struct Keys {
 };
 
 std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
-  auto block = std::make_unique<MoeLayer>();
-  loader.plain_linear(block->parts().router, at + "gate", keys.experts, c.hidden);
   moe::MoeProblem problem = expert_problem(keys.experts, keys.top_k, c.hidden, keys.inter);
   problem.routing.renorm = moe::Renorm::sum;
-  loader.experts(block->parts().experts, at + "experts", problem, expert_modules(at, kW1W3W2));
-  return block;
+  return moe_block(loader, at, problem, {.experts = kW1W3W2});
 }
 
 std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context) {
   const Keys keys(c);
   return load_causal_lm(c, checkpoint, quant, context, [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
-    for (std::int32_t layer = 0; layer < c.layers; ++layer) {
-      const std::string at = fmt::format("model.layers.{}.", layer);
-      add_block(loader, blocks, at + "input_layernorm.weight", c.hidden,
-                attention_block(c, loader, at + "self_attn.", {.window = keys.window}));
-      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden,
-                experts(c, keys, loader, at + "block_sparse_moe."));
-    }
+    add_layers(
+        c, loader, blocks, "model.",
+        [&](std::int32_t, const std::string& at) { return attention_block(c, loader, at + "self_attn.", {.window = keys.window}); },
+        [&](std::int32_t, const std::string& at) { return experts(c, keys, loader, at + "block_sparse_moe."); });
   });
 }
 

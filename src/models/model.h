@@ -18,15 +18,15 @@
 
 namespace conclave {
 
-// What was decided while loading, for people and for /status: one line per distinct kind of layer.
+// What was decided while loading, for people: one line per distinct problem of experts, and one per kind of matrix.
 struct ModelReport {
   struct Line {
-    std::string where;    // "layers 0-7 experts"
-    std::string what;     // "cpu_pipeline (avx2, nvfp4)"
+    std::string where;    // "model.layers.0.mlp.experts and alike: 16 experts, top 4, ..."; "experts, nvfp4"
+    std::string what;     // the backend's name first: "cpu_pipeline, avx2 kernels, nvfp4 in place"; "384 matrices, 8.8 MB"
     std::string reasons;  // Selection::explain() and the verification's sentence; empty for dense parts
   };
   std::vector<Line> lines;
-  std::vector<std::string> notes;  // "KV scales: 2 x 3 read, cache is bf16, so they are not used", skipped tensors, ...
+  std::vector<std::string> notes;  // "KV scales: 3 of 3 layers published (...)", tensors that are not used, ...
 };
 
 class Model {

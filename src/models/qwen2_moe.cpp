@@ -1,7 +1,5 @@
 // Qwen1.5-MoE and Qwen2-MoE: attention with biases on q, k and v; experts chosen by softmax, usually not renormalised; a shared
 // expert behind a sigmoid gate. Keys: transformers' Qwen2MoeConfig.
-#include <fmt/format.h>
-
 #include "models/blocks.h"
 #include "models/causal_lm.h"
 
@@ -28,13 +26,13 @@ struct Keys {
   SparseLayers sparse;
 };
 
-std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
-  auto block = std::make_unique<MoeLayer>();
-  MoeLayer::Parts& parts = block->parts();
-  loader.plain_linear(parts.router, at + "gate", keys.experts, c.hidden);
+std::unique_ptr<Block> feed_forward(const ModelConfig& c, const Keys& keys, Loader& loader, std::int32_t layer,
+                                    const std::string& at) {
+  if (!keys.sparse(layer)) return gated_mlp(loader, at, c.hidden, keys.dense_inter);
   moe::MoeProblem problem = expert_problem(keys.experts, keys.top_k, c.hidden, keys.expert_inter);
   problem.routing.renorm = keys.renormalise ? moe::Renorm::sum : moe::Renorm::none;
-  loader.experts(parts.experts, at + "experts", problem, expert_modules(at, kGateUpDown));
+  auto block = moe_block(loader, at, problem);
+  MoeLayer::Parts& parts = block->parts();
   parts.shared = gated_mlp(loader, at + "shared_expert.", c.hidden, keys.shared_inter);
   loader.plain_linear(parts.shared_gate, at + "shared_expert_gate", 1, c.hidden);
   return block;
@@ -44,13 +42,10 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
   const Keys keys(c);
   const AttentionOptions attention{.qkv_bias = keys.qkv_bias ? Bias::required : Bias::none};
   return load_causal_lm(c, checkpoint, quant, context, [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
-    for (std::int32_t layer = 0; layer < c.layers; ++layer) {
-      const std::string at = fmt::format("model.layers.{}.", layer);
-      add_block(loader, blocks, at + "input_layernorm.weight", c.hidden, attention_block(c, loader, at + "self_attn.", attention));
-      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden,
-                keys.sparse(layer) ? experts(c, keys, loader, at + "mlp.")
-                                   : std::unique_ptr<Block>(gated_mlp(loader, at + "mlp.", c.hidden, keys.dense_inter)));
-    }
+    add_layers(
+        c, loader, blocks, "model.",
+        [&](std::int32_t, const std::string& at) { return attention_block(c, loader, at + "self_attn.", attention); },
+        [&](std::int32_t layer, const std::string& at) { return feed_forward(c, keys, loader, layer, at + "mlp."); });
   });
 }
 

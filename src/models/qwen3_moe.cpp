@@ -1,7 +1,5 @@
 // Qwen3-MoE (Qwen3-30B-A3B, 235B-A22B): attention with per-head QK norm, then experts chosen by softmax, without shared experts.
 // Keys: transformers' Qwen3MoeConfig; names as published on the Hugging Face hub.
-#include <fmt/format.h>
-
 #include "models/blocks.h"
 #include "models/causal_lm.h"
 
@@ -28,27 +26,24 @@ struct Keys {
   SparseLayers sparse;
 };
 
-std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
-  auto block = std::make_unique<MoeLayer>();
-  loader.plain_linear(block->parts().router, at + "gate", keys.experts, c.hidden);
+std::unique_ptr<Block> feed_forward(const ModelConfig& c, const Keys& keys, Loader& loader, std::int32_t layer,
+                                    const std::string& at) {
+  if (!keys.sparse(layer)) return gated_mlp(loader, at, c.hidden, keys.dense_inter);
   moe::MoeProblem problem = expert_problem(keys.experts, keys.top_k, c.hidden, keys.expert_inter);
   problem.routing.score = moe::Score::softmax;
   problem.routing.renorm = keys.renormalise ? moe::Renorm::sum : moe::Renorm::none;
-  loader.experts(block->parts().experts, at + "experts", problem, expert_modules(at, kGateUpDown));
-  return block;
+  return moe_block(loader, at, problem);
 }
 
 std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context) {
   const Keys keys(c);
   return load_causal_lm(c, checkpoint, quant, context, [&](Loader& loader, std::vector<Decoder::ResidualBlock>& blocks) {
-    for (std::int32_t layer = 0; layer < c.layers; ++layer) {
-      const std::string at = fmt::format("model.layers.{}.", layer);
-      add_block(loader, blocks, at + "input_layernorm.weight", c.hidden,
-                attention_block(c, loader, at + "self_attn.", {.qk_norm = QkNorm::per_head}));
-      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden,
-                keys.sparse(layer) ? experts(c, keys, loader, at + "mlp.")
-                                   : std::unique_ptr<Block>(gated_mlp(loader, at + "mlp.", c.hidden, keys.dense_inter)));
-    }
+    add_layers(
+        c, loader, blocks, "model.",
+        [&](std::int32_t, const std::string& at) {
+          return attention_block(c, loader, at + "self_attn.", {.qk_norm = QkNorm::per_head});
+        },
+        [&](std::int32_t layer, const std::string& at) { return feed_forward(c, keys, loader, layer, at + "mlp."); });
   });
 }
 

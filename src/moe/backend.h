@@ -30,7 +30,7 @@ class MoeKernel {
   virtual ~MoeKernel() = default;
   virtual std::size_t workspace_bytes(std::int64_t tokens) const = 0;
   virtual void run(const MoeCall&, Workspace&, Stream&) const noexcept = 0;
-  // What runs, for people: "avx2, gate and up fused, nvfp4 decoded in registers".
+  // What runs, for people, without the backend's name: "avx2 kernels, nvfp4 in place".
   virtual std::string describe() const = 0;
 };
 

@@ -1,9 +1,6 @@
 #include "moe/build.h"
 
-#include <fmt/format.h>
-
 #include "base/log.h"
-#include "conclave/error.h"
 
 namespace conclave::moe {
 
@@ -11,16 +8,15 @@ BuiltMoe build_moe_kernel(const MoeProblem& problem, const ExpertWeights& weight
                           bool verify, std::span<const MoeBackend* const> backends) {
   BuiltMoe built;
   built.selection = select_backend(problem, device.caps(), backends, wanted);
-  while (const MoeBackend* chosen = built.selection.chosen) {
-    built.kernel = chosen->build(problem, weights, device);
+  for (;;) {
+    const MoeBackend& chosen = built.selection.chosen_for(problem, device.caps());
+    built.kernel = chosen.build(problem, weights, device);
     if (!verify) return built;
     built.verification = verify_kernel(problem, weights, *built.kernel, device);
     if (built.verification->passed) return built;
     built.selection.refuse_chosen(Why::build, built.verification->words);
-    log::warning("MoE backend '{}' {}; it is not used for {}", chosen->name(), built.verification->words, to_string(problem));
+    log::warning("MoE backend '{}' {}; it is not used for {}", chosen.name(), built.verification->words, to_string(problem));
   }
-  throw Error(Errc::unsupported,
-              fmt::format("no MoE backend runs {} on {}:\n{}", to_string(problem), device.caps().name, built.selection.explain()));
 }
 
 }  // namespace conclave::moe

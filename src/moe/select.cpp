@@ -99,6 +99,12 @@ Selection select_backend(const MoeProblem& problem, const DeviceCaps& caps, std:
   return selection;
 }
 
+const MoeBackend& Selection::chosen_for(const MoeProblem& problem, const DeviceCaps& caps) const {
+  if (chosen == nullptr)
+    throw Error(Errc::unsupported, fmt::format("no MoE backend runs {} on {}:\n{}", to_string(problem), caps.name, explain()));
+  return *chosen;
+}
+
 void Selection::refuse_chosen(Why why, std::string words) {
   const auto at = std::ranges::find(considered, chosen, &Candidate::backend);
   CONCLAVE_CHECK(at != considered.end());

@@ -27,6 +27,9 @@ struct Selection {
   std::int64_t prefill_tokens = 0;     // what cost_prefill is for: problem.max_tokens
   std::string explain() const;         // a line per candidate, '*' before the chosen one
 
+  // The chosen one. Throws Error{unsupported} with explain() when there is none; both arguments are for its words.
+  const MoeBackend& chosen_for(const MoeProblem&, const DeviceCaps&) const;
+
   // The chosen one failed after all (a wrong result, say): the reason is recorded and the choice made again by the same rules,
   // so a backend that was named becomes an error.
   void refuse_chosen(Why, std::string words);

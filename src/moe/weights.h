@@ -1,6 +1,5 @@
 #pragma once
 // The canonical weights of one MoE layer, as a backend receives them: per expert, as published, nothing repacked.
-#include <span>
 #include <vector>
 
 #include "moe/problem.h"

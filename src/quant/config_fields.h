@@ -3,7 +3,6 @@
 // it is a problem, and so is a value that is not one of the known. Problems are collected by key and value.
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>

@@ -9,13 +9,8 @@
 
 namespace conclave {
 
-TensorView new_tensor(OwnedMatrix& owner, DType dtype, Shape shape) {
-  owner.buffers.push_back(allocate_host(static_cast<std::size_t>(shape.elements()) * static_cast<std::size_t>(size_of(dtype))));
-  return {owner.buffers.back().data(), dtype, shape};
-}
-
-void check_encodable(std::span<const float> values, std::int64_t rows, std::int64_t cols, std::int64_t multiple,
-                     const QuantScheme& scheme) {
+OwnedMatrix begin_encoding(std::span<const float> values, std::int64_t rows, std::int64_t cols, std::int64_t multiple,
+                           const QuantScheme& scheme) {
   CONCLAVE_CHECK(rows > 0 && cols > 0 && static_cast<std::int64_t>(values.size()) == rows * cols,
                  fmt::format("{} values for [{}, {}]", values.size(), rows, cols));
   if (cols % multiple != 0) {
@@ -29,6 +24,18 @@ void check_encodable(std::span<const float> values, std::int64_t rows, std::int6
     throw Error(Errc::bad_input, fmt::format("the matrix holds {} at [{}, {}]; only finite values can be quantised", values[i],
                                              at / cols, at % cols));
   }
+  OwnedMatrix out;
+  out.matrix.scheme = scheme;
+  out.matrix.rows = rows;
+  out.matrix.cols = cols;
+  return out;
+}
+
+TensorView new_tensor(OwnedMatrix& owner, ConstTensorView QuantMatrix::*member, DType dtype, Shape shape) {
+  owner.buffers.push_back(allocate_host(static_cast<std::size_t>(shape.elements()) * static_cast<std::size_t>(size_of(dtype))));
+  const TensorView tensor(owner.buffers.back().data(), dtype, shape);
+  owner.matrix.*member = tensor;
+  return tensor;
 }
 
 float largest_magnitude(std::span<const float> values) {

@@ -7,12 +7,13 @@
 
 namespace conclave {
 
-// A contiguous writable tensor whose memory `owner` keeps.
-TensorView new_tensor(OwnedMatrix& owner, DType dtype, Shape shape);
+// A matrix with that scheme and those extents and no tensors yet, after a check of what encode() was given: rows * cols values, all
+// finite, cols a multiple of `multiple`. Throws Error{bad_input}.
+OwnedMatrix begin_encoding(std::span<const float> values, std::int64_t rows, std::int64_t cols, std::int64_t multiple,
+                           const QuantScheme& scheme);
 
-// Checks what encode() was given: rows * cols values, all finite, cols a multiple of `multiple`. Throws Error{bad_input}.
-void check_encodable(std::span<const float> values, std::int64_t rows, std::int64_t cols, std::int64_t multiple,
-                     const QuantScheme& scheme);
+// Makes one tensor of the matrix, contiguous and to be written by the caller; `owner` keeps its memory.
+TensorView new_tensor(OwnedMatrix& owner, ConstTensorView QuantMatrix::*member, DType dtype, Shape shape);
 
 // The largest magnitude; 0 of nothing. NaN is passed over.
 float largest_magnitude(std::span<const float> values);

@@ -1,6 +1,4 @@
 // E4M3 weights and activations with scales per tensor, per channel (or token), per block, or per 32 (MXFP8).
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/math.h"
@@ -78,11 +76,10 @@ class Fp8 final : public Codec {
   // scale = max(amax / 448, 1e-12), rounded to the type of the scales; code = e4m3(value / scale).
   OwnedMatrix encode(std::span<const float> values, std::int64_t rows, std::int64_t cols,
                      const QuantScheme& scheme) const override {
-    check_encodable(values, rows, cols, 1, scheme);
-    OwnedMatrix out;
-    const TensorView codes = new_tensor(out, DType::f8e4m3, {rows, cols});
+    OwnedMatrix out = begin_encoding(values, rows, cols, 1, scheme);
+    const TensorView codes = new_tensor(out, &QuantMatrix::codes, DType::f8e4m3, {rows, cols});
     const std::int64_t grid_rows = scale_rows(scheme, rows), grid_cols = scale_cols(scheme, cols);
-    const TensorView scales = new_tensor(out, scheme.scale, {grid_rows, grid_cols});
+    const TensorView scales = new_tensor(out, &QuantMatrix::scales, scheme.scale, {grid_rows, grid_cols});
     const std::int64_t block_rows = scheme.scale_rows == 0 ? rows : scheme.scale_rows;
     const std::int64_t block_cols = scheme.scale_cols == 0 ? cols : scheme.scale_cols;
     for (std::int64_t i = 0; i < grid_rows * grid_cols; ++i) {
@@ -97,11 +94,6 @@ class Fp8 final : public Codec {
         for (std::int64_t k = k0; k < k1; ++k)
           codes.as<f8e4m3>()[n * cols + k] = f8e4m3::from_float(values[static_cast<std::size_t>(n * cols + k)] / scale);
     }
-    out.matrix.scheme = scheme;
-    out.matrix.rows = rows;
-    out.matrix.cols = cols;
-    out.matrix.codes = codes;
-    out.matrix.scales = scales;
     return out;
   }
 

@@ -98,14 +98,13 @@ class Int4 final : public Codec {
   // rounded to its type first.
   OwnedMatrix encode(std::span<const float> values, std::int64_t rows, std::int64_t cols,
                      const QuantScheme& scheme) const override {
-    check_encodable(values, rows, cols, 1, scheme);
-    OwnedMatrix out;
+    OwnedMatrix out = begin_encoding(values, rows, cols, 1, scheme);
     const std::int64_t groups = groups_of(scheme, cols), width = scheme.scale_cols == 0 ? cols : scheme.scale_cols;
     const std::int64_t words = ceil_div(cols, kPerWord);
-    const TensorView codes = new_tensor(out, DType::i32, {rows, words});
-    const TensorView scales = new_tensor(out, scheme.scale, {rows, groups});
-    if (scheme.zero_point) out.matrix.zeros = new_tensor(out, DType::i32, {ceil_div(rows, kPerWord), groups});
-    const TensorView zeros{scheme.zero_point ? out.buffers.back().data() : nullptr, DType::i32, out.matrix.zeros.shape};
+    const TensorView codes = new_tensor(out, &QuantMatrix::codes, DType::i32, {rows, words});
+    const TensorView scales = new_tensor(out, &QuantMatrix::scales, scheme.scale, {rows, groups});
+    const TensorView zeros =
+        scheme.zero_point ? new_tensor(out, &QuantMatrix::zeros, DType::i32, {ceil_div(rows, kPerWord), groups}) : TensorView();
     for (std::int64_t i = 0; i < rows * groups; ++i) {
       const std::int64_t row = i / groups, group = i % groups, k0 = group * width, k1 = std::min(k0 + width, cols);
       const auto group_values = values.subspan(static_cast<std::size_t>(row * cols + k0), static_cast<std::size_t>(k1 - k0));
@@ -120,11 +119,6 @@ class Int4 final : public Codec {
         set_nibble(codes, row * words + k / kPerWord, k % kPerWord, static_cast<int>(std::clamp(rounded, -8.0f, 7.0f)) + kOffset);
       }
     }
-    out.matrix.scheme = scheme;
-    out.matrix.rows = rows;
-    out.matrix.cols = cols;
-    out.matrix.codes = codes;
-    out.matrix.scales = scales;
     return out;
   }
 

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "quant/matrix.h"
 #include "quant/tensor_source.h"
 
 namespace conclave {

@@ -1,5 +1,7 @@
 #include "quant/module_patterns.h"
 
+#include <cstdint>
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <fmt/format.h>
 #include <pcre2.h>

@@ -1,6 +1,5 @@
 #pragma once
 // Lists of modules as quantisation configurations write them: "lm_head", "model.layers.*.self_attn", "re:.*mlp.gate$".
-#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>

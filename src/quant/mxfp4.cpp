@@ -68,10 +68,9 @@ class Mxfp4 final : public Codec {
 
   OwnedMatrix encode(std::span<const float> values, std::int64_t rows, std::int64_t cols,
                      const QuantScheme& scheme) const override {
-    check_encodable(values, rows, cols, kBlock, scheme);
-    OwnedMatrix out;
-    const TensorView codes = new_tensor(out, DType::u8, {rows, cols / 2});
-    const TensorView scales = new_tensor(out, DType::f8e8m0, {rows, cols / kBlock});
+    OwnedMatrix out = begin_encoding(values, rows, cols, kBlock, scheme);
+    const TensorView codes = new_tensor(out, &QuantMatrix::codes, DType::u8, {rows, cols / 2});
+    const TensorView scales = new_tensor(out, &QuantMatrix::scales, DType::f8e8m0, {rows, cols / kBlock});
     for (std::int64_t b = 0; b < rows * cols / kBlock; ++b) {
       const std::span<const float> block = values.subspan(static_cast<std::size_t>(b * kBlock), kBlock);
       const std::uint8_t scale = weight_scale(largest_magnitude(block));
@@ -80,11 +79,6 @@ class Mxfp4 final : public Codec {
         codes.as<std::uint8_t>()[b * kBlock / 2 + static_cast<std::int64_t>(j / 2)] =
             pack_e2m1(encode_element(block[j], scale), encode_element(block[j + 1], scale));
     }
-    out.matrix.scheme = scheme;
-    out.matrix.rows = rows;
-    out.matrix.cols = cols;
-    out.matrix.codes = codes;
-    out.matrix.scales = scales;
     return out;
   }
 

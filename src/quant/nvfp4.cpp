@@ -51,13 +51,13 @@ class Nvfp4 final : public Codec {
   // code = e2m1(value / (block * global)).
   OwnedMatrix encode(std::span<const float> values, std::int64_t rows, std::int64_t cols,
                      const QuantScheme& scheme) const override {
-    check_encodable(values, rows, cols, kBlock, scheme);
-    OwnedMatrix out;
-    const TensorView codes = new_tensor(out, DType::u8, {rows, cols / 2});
-    const TensorView scales = new_tensor(out, DType::f8e4m3, {rows, cols / kBlock});
+    OwnedMatrix out = begin_encoding(values, rows, cols, kBlock, scheme);
+    const TensorView codes = new_tensor(out, &QuantMatrix::codes, DType::u8, {rows, cols / 2});
+    const TensorView scales = new_tensor(out, &QuantMatrix::scales, DType::f8e4m3, {rows, cols / kBlock});
     const float amax = largest_magnitude(values);
     // A matrix of zeros has no scale of its own; any will do.
     const float global = amax == 0.0f ? 1.0f : std::max(amax / (6.0f * 448.0f), std::numeric_limits<float>::min());
+    out.matrix.global = global;
     for (std::int64_t b = 0; b < rows * cols / kBlock; ++b) {
       const std::span<const float> block = values.subspan(static_cast<std::size_t>(b * kBlock), kBlock);
       const float block_amax = largest_magnitude(block);
@@ -69,12 +69,6 @@ class Nvfp4 final : public Codec {
         codes.as<std::uint8_t>()[b * kBlock / 2 + static_cast<std::int64_t>(j / 2)] =
             pack_e2m1(e2m1::from_float(block[j] / step), e2m1::from_float(block[j + 1] / step));
     }
-    out.matrix.scheme = scheme;
-    out.matrix.rows = rows;
-    out.matrix.cols = cols;
-    out.matrix.codes = codes;
-    out.matrix.scales = scales;
-    out.matrix.global = global;
     return out;
   }
 

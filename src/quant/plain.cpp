@@ -1,6 +1,4 @@
 // f32, f16 and bf16 weights: the codes are the values.
-#include <fmt/format.h>
-
 #include "conclave/error.h"
 #include "quant/codec.h"
 #include "quant/elements.h"
@@ -37,10 +35,9 @@ class Plain final : public Codec {
 
   OwnedMatrix encode(std::span<const float> values, std::int64_t rows, std::int64_t cols,
                      const QuantScheme& scheme) const override {
-    check_encodable(values, rows, cols, 1, scheme);
+    OwnedMatrix out = begin_encoding(values, rows, cols, 1, scheme);
     if (scheme == kF16) throw Error(Errc::unsupported, "weights are read as f16 but not written; use bf16 or f32");
-    OwnedMatrix out;
-    const TensorView codes = new_tensor(out, scheme == kF32 ? DType::f32 : DType::bf16, {rows, cols});
+    const TensorView codes = new_tensor(out, &QuantMatrix::codes, scheme == kF32 ? DType::f32 : DType::bf16, {rows, cols});
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (scheme == kF32) {
         codes.as<float>()[i] = values[i];
@@ -48,10 +45,6 @@ class Plain final : public Codec {
         codes.as<bf16>()[i] = bf16::from_float(values[i]);
       }
     }
-    out.matrix.scheme = scheme;
-    out.matrix.rows = rows;
-    out.matrix.cols = cols;
-    out.matrix.codes = codes;
     return out;
   }
 

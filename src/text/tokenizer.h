@@ -1,7 +1,6 @@
 #pragma once
 // Text to tokens and back, as a tokenizer.json (Hugging Face tokenizers, BPE models) describes it. Everything in the file
 // that would change a token is either done or refused by name.
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>

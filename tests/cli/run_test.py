@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from harness import BF16, ENDLESS, NUMBER, NVFP4, PATIENCE, PROGRAM, QUESTION, TINYMOE, Program, environment
+from harness import BF16, ENDLESS, NUMBER, NVFP4, PATIENCE, PROGRAM, QUESTION, TINYMOE, Program, environment, read_safetensors
 
 IDS = ["--ids", "5,17,42", "--skip-tokenizer-init", "--temperature", "0"]
 
@@ -66,6 +66,15 @@ class Answers(Program):
             self.assertIn(int(word), range(512))
         self.assertIn("8 tokens at", done.stderr)
         self.assertIn("prompt of 3 tokens; ended by length", done.stderr)
+
+    def test_an_fp8_cache_answers_as_transformers_does(self):
+        reference = read_safetensors(NVFP4 / "ref.safetensors")
+        for prompt in ("p0", "p1", "p2"):
+            ids = ",".join(map(str, reference[f"{prompt}.ids"][1]))
+            wanted = reference[f"kv.{prompt}.greedy"][1]
+            done = self.succeed("run", NVFP4, "--ids", ids, *IDS[2:], "--ignore-eos", "--max-tokens", str(len(wanted)), "--dtype",
+                                "float32", "--kv-cache-dtype", "fp8")
+            self.assertEqual([int(word) for word in done.stdout.split()], wanted)
 
     def test_a_missing_tokenizer_is_explained(self):
         self.fail_with(1, ["expected tokenizer.json", "--skip-tokenizer-init"], "run", BF16, "--ids", "5,17,42")

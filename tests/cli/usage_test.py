@@ -40,9 +40,9 @@ class Usage(Program):
         env = environment(CONCLAVE_MOE_BACKEND="reference", CONCLAVE_THREADS="1")
         done = self.succeed(*words, env=env)
         self.assertIn(NUMBER, done.stdout)
-        self.assertRegex(done.stderr, r"experts and alike: .*reference")
+        self.assertRegex(done.stderr, r"experts and alike: .*: reference, ")
         self.assertIn("1 thread)", done.stderr)
-        self.assertRegex(self.succeed(*words, "--moe-backend", "cpu_pipeline", env=env).stderr, r"experts and alike: .*pipeline,")
+        self.assertRegex(self.succeed(*words, "--moe-backend", "cpu_pipeline", env=env).stderr, r"experts and alike: .*: cpu_pipeline, ")
 
     def test_unknown_backend_is_named_with_the_nearest(self):
         for words in (["run", "x"], ["inspect"], ["logits", "--ids", "5"]):

@@ -45,6 +45,7 @@ void add_formats(std::vector<MoeCase>& all) {
   all.push_back({"fp8_block128_e8m0_scales", sized(208, 144, fp8_block_of(DType::f8e8m0))});
   all.push_back({"fp8_channel", sized(176, 96, kFp8Channel)});
   all.push_back({"fp8_tensor", sized(208, 144, kFp8Tensor)});
+  all.push_back({"mxfp8", sized(208, 144, {Code::f8e4m3, 1, 32, DType::f8e8m0, true})});
   all.push_back({"nvfp4", sized(176, 96, kNvfp4)});
   all.push_back({"nvfp4_odd_tiles", sized(208, 144, kNvfp4)});
   all.push_back({"nvfp4_hidden_2888", sized(2888, 96, kNvfp4)});  // not a whole number of blocks
@@ -56,6 +57,7 @@ void add_formats(std::vector<MoeCase>& all) {
     for (const int group : {32, 128})
       all.push_back({fmt::format("int4_g{}{}", group, zero ? "_zp" : ""), sized(256, 128, int4(group, zero))});
   all.push_back({"int4_g32_ragged", sized(208, 144, int4(32, false))});
+  all.push_back({"int4_channel", sized(208, 144, int4(0, false))});
 }
 
 void add_activation_formats(std::vector<MoeCase>& all) {

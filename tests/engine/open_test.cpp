@@ -131,6 +131,20 @@ TEST(EngineOpen, TheReferencePathAndTokenIdsAlone) {
   EXPECT_EQ(a.text, "");
 }
 
+TEST(EngineOpen, AnFp8CacheIsServedAndShown) {
+  EngineOptions options;
+  options.model = (kSource / "tests" / "data" / "fixtures" / "qwen3_moe-nvfp4-kvfp8").string();
+  options.skip_tokenizer_init = true;
+  options.max_num_seqs = 1;
+  options.max_model_len = 64;
+  const std::int64_t plain = Engine::open(options)->info().kv_cache_bytes;
+  options.kv_cache_dtype = "fp8";
+  const auto engine = Engine::open(options);
+  EXPECT_EQ(engine->info().kv_cache_dtype, "f8e4m3");
+  EXPECT_EQ(2 * engine->info().kv_cache_bytes, plain);
+  EXPECT_EQ(answer(*engine, ids_request({5, 17, 42}, 8)).tokens.size(), 8u);
+}
+
 TEST(EngineOpen, RefusalsSayWhatToDo) {
   EngineOptions options;
   options.model = (kSource / "there-is-no-such-folder").string();

@@ -135,6 +135,14 @@ TEST(Malformed, BadCacheScalesAreNamed) {
   expect_mentions(complaint(model), {"model.layers.1.self_attn.k_proj.k_scale"});
 }
 
+// B074: a calibrated scale that no layer would take is refused, not dropped.
+TEST(Malformed, B074_CacheScalesWithoutALayerAreRefused) {
+  EditableModel model(kNvfp4);
+  const std::string moved = "model.layers.1.mlp_attn_.k_proj.k_scale";
+  model.rename("model.layers.1.self_attn.k_proj.k_scale", moved);
+  expect_mentions(complaint(model), {moved + " is a scale of a KV cache"});
+}
+
 // B003: an expert without input scales loads where the kernel keeps its activations as they are.
 TEST(Malformed, B003_MissingInputScalesAreAllowedForWeightOnlyKernels) {
   EditableModel model(kNvfp4);

@@ -142,9 +142,7 @@ class ReferenceKernel final : public MoeKernel {
     }
   }
 
-  std::string describe() const override {
-    return fmt::format("reference, float64 sums, {} decoded row by row", to_string(problem_.weights));
-  }
+  std::string describe() const override { return fmt::format("float64 sums, {} decoded row by row", to_string(problem_.weights)); }
 
  private:
   MoeProblem problem_;

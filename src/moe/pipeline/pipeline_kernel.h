@@ -31,7 +31,7 @@ class PipelineKernel final : public MoeKernel {
     exchange_->finalize(experts_->run(dispatched, workspace, stream), routed, call.out, stream);
   }
 
-  std::string describe() const override { return "pipeline, " + experts_->describe(); }
+  std::string describe() const override { return experts_->describe(); }
 
  private:
   MoeProblem problem_;

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "kernels/cpu/table.h"
-#include "ops/paged_kv.h"
+#include "tensor/view.h"
 
 namespace conclave {
 

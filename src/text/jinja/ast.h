@@ -2,7 +2,6 @@
 // A parsed template. Every node knows how to run itself (evaluate.cpp, execute.cpp, loop.cpp, macro.cpp).
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

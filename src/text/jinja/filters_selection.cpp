@@ -1,8 +1,6 @@
 // Filters that choose, order and look into the items of a sequence.
 #include "text/jinja/selection.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "text/jinja/access.h"

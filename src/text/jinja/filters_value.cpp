@@ -1,7 +1,6 @@
 // Filters about single values: numbers, defaults, JSON, attributes.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "text/jinja/access.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "text/jinja/format.h"
-#include "text/jinja/show.h"
 
 namespace conclave::jinja {
 namespace {

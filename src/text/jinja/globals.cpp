@@ -1,7 +1,6 @@
 // Functions every template can call. namespace() is the interpreter's (interpreter.cpp): it keeps a list of them.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 
 #include "conclave/error.h"

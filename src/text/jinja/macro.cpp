@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "text/jinja/access.h"
 #include "text/jinja/show.h"

@@ -1,6 +1,5 @@
 #pragma once
 // A macro as a value: what {% macro %} defines, and `caller` within a call block.
-#include <memory>
 
 #include "text/jinja/interpreter.h"
 

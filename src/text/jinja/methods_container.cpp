@@ -1,5 +1,4 @@
 // Methods of list, tuple and dict. What would change them is refused elsewhere (find_attribute).
-#include "text/jinja/access.h"
 #include "text/jinja/builtin.h"
 #include "text/jinja/compare.h"
 #include "text/jinja/show.h"

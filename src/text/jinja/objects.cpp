@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "text/jinja/show.h"
 
 namespace conclave::jinja {

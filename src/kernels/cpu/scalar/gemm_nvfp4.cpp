@@ -12,22 +12,8 @@ namespace {
 #include "kernels/cpu/scalar/gemm.inc"
 
 #include "kernels/cpu/scalar/e2m1.inc"
-
-struct Row {
-  const uint8_t* codes;
-  const uint8_t* scales;
-
-  void bind(const KernelMatrix& m, int64_t row) {
-    codes = m.codes + row * m.code_stride;
-    scales = m.scales + row / m.scale_rows * m.scale_stride;
-  }
-  void decode(int64_t k, int64_t n, float* out) {
-    for (int64_t i = 0; i < n; ++i) out[i] = e2m1_at(codes, k + i) * e4m3_value(scales[(k + i) / 16]);
-  }
-};
-
 }  // namespace
 
-void gemm_nvfp4(const GemmArgs* a) noexcept { gemm<Row>(*a); }
+void gemm_nvfp4(const GemmArgs* a) noexcept { gemm<E2m1Row<16, e4m3_value>>(*a); }
 
 }  // namespace conclave::scalar
