@@ -1,12 +1,15 @@
 // The conclave program: reads the command line and runs one command.
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <new>
+#include <sstream>
 
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/environment.h"
+#include "cli/message.h"
 #include "conclave/error.h"
 #include "conclave/version.h"
 
@@ -22,7 +25,16 @@ const std::map<std::string, LogLevel> kLevels{{"debug", LogLevel::debug},
                                               {"error", LogLevel::error},
                                               {"off", LogLevel::off}};
 
-int main(int argc, char** argv) {
+// What was asked for: the status, or the help or an error already given.
+int finish_parsing(const CLI::App& app, const CLI::ParseError& outcome) {
+  std::ostringstream help, problem;
+  const bool wrong = app.exit(outcome, help, problem) != 0;
+  say(problem.str());
+  fmt::print("{}", help.str());
+  return wrong ? kUsage : kSuccess;
+}
+
+int parse_and_run(int argc, char** argv) {
   CLI::App app{"Runs Mixture-of-Experts language models on any CPU.", "conclave"};
   app.set_version_flag("--version", fmt::format("conclave {}", version()));
   app.require_subcommand(0, 1);
@@ -30,35 +42,39 @@ int main(int argc, char** argv) {
   app.footer(
       "`conclave COMMAND --help` tells more. Exit status: 0 done, 1 failed (the reason is on stderr), 2 wrong usage, 130 "
       "interrupted.");
-  LogLevel level = LogLevel::warning;
-  app.add_option("--log-level", level, "debug, info, warning, error or off")
+  std::string level = "warning";
+  app.add_option("--log-level", level, "How much is told on stderr")
       ->envname("CONCLAVE_LOG_LEVEL")
-      ->transform(CLI::CheckedTransformer(kLevels, CLI::ignore_case));
+      ->transform(CLI::IsMember(&kLevels, CLI::ignore_case));
   Action action;
   for (const auto add : kCommands) add(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? kSuccess : kUsage;
+    return finish_parsing(app, e);
   }
   if (!action) {  // the parser's own "a subcommand is required" would hide a misspelt one
-    fmt::print(stderr, "{}", app.help());
+    say(app.help());
     return kUsage;
   }
-  try {
-    set_log_level(level);
-    check_environment();
-    const int status = action();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-      throw Error(Errc::device, "the output could not be written to stdout");
-    return status;
-  } catch (const Error& e) {
-    fmt::print(stderr, "conclave: {}\n", e.what());
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "conclave: out of memory\n");
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "conclave: {}\n", e.what());
-  }
+  set_log_level(kLevels.at(level));
+  check_environment();
+  return action();
+}
+
+int main(int argc, char** argv) try {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, which says so
+  const int status = parse_and_run(argc, argv);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw Error(Errc::device, "the output could not be written to stdout");
+  return status;
+} catch (const Error& e) {
+  say(fmt::format("conclave: {}\n", e.what()));
+  return e.code() == Errc::cancelled ? kInterrupted : kFailed;
+} catch (const std::bad_alloc&) {
+  say("conclave: out of memory; use a smaller model, a shorter context or fewer sequences, or raise the limit of this process\n");
+  return kFailed;
+} catch (const std::exception& e) {
+  say(fmt::format("conclave: {}\n", e.what()));
   return kFailed;
 }
 
