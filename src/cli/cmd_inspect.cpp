@@ -9,6 +9,8 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/engine_options.h"
+#include "cli/message.h"
+#include "cli/number_check.h"
 #include "models/model.h"
 #include "models/model_files.h"
 
@@ -46,7 +48,7 @@ void print_types(const Checkpoint& checkpoint) {
 void print_tensors(const Checkpoint& checkpoint) {
   for (const std::string& name : checkpoint.names()) {
     const TensorInfo info = *checkpoint.info(name);
-    fmt::print("  {:<8} [{}] {}  ({})\n", info.dtype, fmt::join(info.shape, ", "), name, info.file);
+    fmt::print("  {:<8} [{}] {}  ({})\n", info.dtype, fmt::join(info.shape, ", "), printable(name), info.file);
   }
 }
 
@@ -77,9 +79,12 @@ int inspect(const InspectFlags& flags) {
 void add_inspect(CLI::App& app, Action& action) {
   auto flags = std::make_shared<InspectFlags>();
   CLI::App* command = app.add_subcommand("inspect", "Say what a model is, and which kernels would run it and why");
-  command->add_option("model", flags->model, "Folder, or org/name of the hub; left out: the built-in model");
+  command->footer(
+      "Reads no weights, so it is quick on any model.\n"
+      "Example: conclave inspect /models/Qwen3-30B-A3B --moe-backend latency");
+  command->add_option("model", flags->model, "Folder, or org/name of the hub; left out: the built-in model")->check(some_text());
   command->add_option("--moe-backend", flags->moe_backend, "Decide as if this were asked for")->envname("CONCLAVE_MOE_BACKEND");
-  command->add_option("--threads", flags->threads, "Decide for so many threads")->check(CLI::Range(0, 4096));
+  command->add_option("--threads", flags->threads, "Decide for so many threads")->transform(whole_number(0, 4096));
   command->add_flag("--tensors", flags->tensors, "List every tensor");
   command->callback([flags, &action] { action = [flags] { return inspect(*flags); }; });
 }
