@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include "base/in_quotes.h"
 #include "io/json.h"
 #include "text/utf8.h"
 
@@ -81,7 +82,7 @@ std::string_view read_default(const Json& config, const char* key, const Range& 
   if (found == config.end() || found->is_null()) return "built in";
   if (!found->is_number() || !range.holds(found->template get<double>())) {
     notes.push_back(fmt::format("generation_config.json: {} is {} and is not used (expected a number in {})", key,
-                                found->dump(-1, ' ', false, Json::error_handler_t::replace), range.words()));
+                                in_quotes(found->dump(-1, ' ', false, Json::error_handler_t::replace)), range.words()));
     return "built in";
   }
   value = static_cast<T>(found->template get<double>());
