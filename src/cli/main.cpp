@@ -1,9 +1,11 @@
 // The conclave program: reads the command line and runs one command.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <new>
+#include <span>
 #include <sstream>
 
 #include "base/log.h"
@@ -25,11 +27,27 @@ const std::map<std::string, LogLevel> kLevels{{"debug", LogLevel::debug},
                                               {"error", LogLevel::error},
                                               {"off", LogLevel::off}};
 
-// What was asked for: the status, or the help or an error already given.
-int finish_parsing(const CLI::App& app, const CLI::ParseError& outcome) {
+// The environment variable that gave the value which `problem` ("--threads: ...") is about; "" when a word of the command line did.
+std::string variable_behind(const std::string& problem, const CLI::App& app, std::span<char* const> words) {
+  const std::string name = problem.substr(0, problem.find(':'));
+  if (std::any_of(words.begin(), words.end(), [&](std::string_view word) { return word.substr(0, name.size()) == name; }))
+    return {};
+  std::vector<const CLI::App*> all = app.get_subcommands([](const CLI::App*) { return true; });
+  all.push_back(&app);
+  for (const CLI::App* command : all) {
+    const CLI::Option* option = command->get_option_no_throw(name);
+    if (option != nullptr && !option->get_envname().empty()) return option->get_envname();
+  }
+  return {};
+}
+
+// The help, or an error with the status of one.
+int finish_parsing(const CLI::App& app, const CLI::ParseError& outcome, std::span<char* const> words) {
   std::ostringstream help, problem;
   const bool wrong = app.exit(outcome, help, problem) != 0;
   say(problem.str());
+  if (const std::string variable = variable_behind(problem.str(), app, words); !variable.empty())
+    say(fmt::format("The value is that of the environment variable {}.\n", variable));
   fmt::print("{}", help.str());
   return wrong ? kUsage : kSuccess;
 }
@@ -51,7 +69,7 @@ int parse_and_run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return finish_parsing(app, e);
+    return finish_parsing(app, e, {argv, static_cast<std::size_t>(argc)});
   }
   if (!action) {  // the parser's own "a subcommand is required" would hide a misspelt one
     say(app.help());

@@ -76,6 +76,13 @@ class Options(Hostile):
         self.fail_with(1, ["2 problems", "max_num_seqs must be at most 1048576", "max_num_batched_tokens must be at most 1048576"],
                        *HELLO, "--max-num-seqs", "2000000000", "--max-num-batched-tokens", "2000000000")
 
+    def test_a_wrong_variable_is_named(self):
+        for name, words in (("CONCLAVE_THREADS", ["run", "x"]), ("CONCLAVE_LOG_LEVEL", ["doctor"])):
+            env = environment(**{name: "many"})
+            self.fail_with(2, ["many", f"The value is that of the environment variable {name}."], *words, env=env)
+        done = self.fail_with(2, "found 'few'", "run", "x", "--threads", "few", env=environment(CONCLAVE_THREADS="many"))
+        self.assertNotIn("CONCLAVE_THREADS", done.stderr)
+
     def test_log_level(self):
         self.fail_with(2, "loud not in {debug,error,info,off,warning}", "--log-level", "loud", "doctor")
         for level in ("info", "INFO"):
@@ -148,7 +155,7 @@ class Files(Hostile):
         folder = self.tinymoe_with("generation_config.json", json.dumps({"temperature": "x" * 100000, "top_p": -1}))
         done = self.succeed("run", folder, "hello", "--max-tokens", "1")
         self.assertIn("note: generation_config.json: temperature is ", done.stderr)
-        self.assertIn("note: generation_config.json: top_p is '-1' and is not used", done.stderr)
+        self.assertIn("note: generation_config.json: top_p is -1 and is not used", done.stderr)
         self.assertLess(len(done.stderr), LONGEST_MESSAGE)
         folder = self.tinymoe_with("generation_config.json", json.dumps({"eos_token_id": [1e5]}))
         self.fail_with(1, "generation_config.json: eos_token_id", "run", folder, "hello")
