@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <system_error>
 #include <vector>
@@ -64,19 +65,26 @@ void write_safetensors(const std::filesystem::path& path, std::span<const NamedT
   const std::vector<const NamedTensor*> ordered = in_file_order(tensors);
   check_unique(ordered);
   const std::string header = header_bytes(ordered);
+  std::error_code unknown;
+  // To rename a file over /dev/null would take it away from everybody.
+  if (const auto there = std::filesystem::status(path, unknown); exists(there) && !is_regular_file(there))
+    throw Error(Errc::bad_input, fmt::format("cannot write '{}': it is there and is not a regular file", path.string()));
   const std::filesystem::path unfinished = path.string() + ".unfinished";
+  errno = 0;
   std::ofstream out(unfinished, std::ios::binary | std::ios::trunc);
   out.write(header.data(), static_cast<std::streamsize>(header.size()));
   for (const NamedTensor* tensor : ordered)
     out.write(reinterpret_cast<const char*>(tensor->view.data), static_cast<std::streamsize>(tensor->view.bytes()));
   out.close();
   std::error_code failed;
-  if (out) std::filesystem::rename(unfinished, path, failed);
-  if (!out || failed) {
+  if (out)
+    std::filesystem::rename(unfinished, path, failed);
+  else
+    failed.assign(errno != 0 ? errno : EIO, std::generic_category());
+  if (failed) {
     std::error_code ignored;
     std::filesystem::remove(unfinished, ignored);
-    throw Error(Errc::device,
-                fmt::format("cannot write '{}': {}", path.string(), failed ? failed.message() : "no room or no right"));
+    throw Error(Errc::device, fmt::format("cannot write '{}': {}", path.string(), failed.message()));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "cli/interrupt.h"
+#include "cli/message.h"
 
 namespace conclave::cli {
 namespace {
@@ -44,15 +45,16 @@ Answer print_answer(Engine& engine, Request request, bool show_ids) {
 void print_timings(const Done& done) {
   const int decoded = done.usage.completion_tokens - 1;  // the first token belongs to the prompt's pass
   const double per_second = done.timings.decode > 0 ? decoded / done.timings.decode : 0.0;
-  fmt::print(stderr, "{} tokens at {:.0f} tokens/s, the first after {:.1f} ms; prompt of {} tokens; ended by {}\n",
-             done.usage.completion_tokens, per_second, 1e3 * done.timings.first_token, done.usage.prompt_tokens,
-             to_string(done.reason));
+  say(fmt::format("{} tokens at {:.0f} tokens/s, the first after {:.1f} ms; prompt of {} tokens; ended by {}\n",
+                  done.usage.completion_tokens, per_second, 1e3 * done.timings.first_token, done.usage.prompt_tokens,
+                  to_string(done.reason)));
 }
 
 void print_kernels(const ModelInfo& info) {
-  fmt::print(stderr, "{} on {} ({}, {} thread{}), loaded in {:.2f} s\n", info.location, info.device, info.operations, info.threads,
-             info.threads == 1 ? "" : "s", info.load_seconds);
-  for (const auto& d : info.decisions) fmt::print(stderr, "  {}: {}\n", d.where, d.what);
+  say(fmt::format("{} on {} ({}, {} thread{}), loaded in {:.2f} s\n", info.location, info.device, info.operations, info.threads,
+                  info.threads == 1 ? "" : "s", info.load_seconds));
+  for (const auto& d : info.decisions) say(fmt::format("  {}: {}\n", d.where, d.what));
+  for (const std::string& note : info.notes) say(fmt::format("  note: {}\n", note));
 }
 
 }  // namespace conclave::cli

@@ -8,6 +8,9 @@
 #include "cli/command.h"
 #include "cli/engine_options.h"
 #include "cli/interrupt.h"
+#include "cli/message.h"
+#include "cli/number_check.h"
+#include "cli/standard_input.h"
 
 namespace conclave::cli {
 namespace {
@@ -32,24 +35,23 @@ class Conversation {
     if (!flags_.system.empty()) messages_.push_back({"system", flags_.system});
   }
 
-  // Turns that no longer fit the context are forgotten, oldest first, and that is said.
-  void ask(std::string text) {
-    messages_.push_back({"user", std::move(text)});
-    for (;;) {
-      try {
-        const Answer answer = print_answer(engine_, {messages_, flags_.sampling, false});
-        std::cout << std::endl;
-        messages_.push_back({"assistant", answer.text});
-        last_ = answer.done;
-        return;
-      } catch (const Error& e) {
-        if (e.code() != Errc::bad_input || !forget_oldest_turn()) {
-          messages_.pop_back();
-          fmt::print(stderr, "{}\n", e.what());
-          return;
-        }
-        fmt::print(stderr, "(the conversation does not fit any more; the oldest turn is forgotten)\n");
-      }
+  // Turns that no longer fit the context are forgotten, oldest first, and that is said. False: the question was refused, which is
+  // said too, and is not part of the conversation.
+  bool ask(std::string text) {
+    std::vector<ChatMessage> messages = messages_;
+    messages.push_back({"user", std::move(text)});
+    try {
+      if (forget_what_does_not_fit(messages)) say("(the conversation does not fit any more; the beginning is forgotten)\n");
+      const Answer answer = print_answer(engine_, {messages, flags_.sampling, false});
+      std::cout << std::endl;
+      messages_ = std::move(messages);
+      messages_.push_back({"assistant", answer.text});
+      last_ = answer.done;
+      return true;
+    } catch (const Error& e) {
+      if (e.code() == Errc::device) throw;  // nobody would hear the next answer either
+      say(fmt::format("{}\n", e.what()));
+      return false;
     }
   }
 
@@ -59,18 +61,52 @@ class Conversation {
   }
 
  private:
-  bool forget_oldest_turn() {
-    const std::size_t first = flags_.system.empty() ? 0 : 1;
-    if (messages_.size() < first + 3) return false;  // only the new question is left
-    messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(first),
-                    messages_.begin() + static_cast<std::ptrdiff_t>(first + 2));
-    return true;
+  bool fits(const std::vector<ChatMessage>& messages) const {
+    const std::size_t prompt = engine_.tokenize(engine_.render_chat(messages), false).size();
+    const auto answer = static_cast<std::size_t>(flags_.sampling.max_tokens.value_or(1));
+    return prompt + answer <= static_cast<std::size_t>(engine_.info().max_model_len);
   }
+
+  // Removes the oldest turns, but neither the system message nor the new question. Says whether it had to and that was enough.
+  bool forget_what_does_not_fit(std::vector<ChatMessage>& messages) const {
+    if (fits(messages)) return false;
+    auto first = messages.begin() + (flags_.system.empty() ? 0 : 1);
+    while (messages.end() - first > 1) {
+      first = messages.erase(first, first + 2);
+      if (fits(messages)) return true;
+    }
+    return false;
+  }
+
   Engine& engine_;
   const ChatFlags& flags_;
   std::vector<ChatMessage> messages_;
   std::optional<Done> last_;
 };
+
+// Reads and answers until the end. Where nobody sits, an interrupt is about all of it, and a refused question is a failure.
+int converse(Engine& engine, const ChatFlags& flags, bool terminal) {
+  Conversation conversation(engine, flags);
+  bool refused = false;
+  for (;;) {
+    if (told_to_end() || interrupts() > (terminal ? 1 : 0)) return kInterrupted;
+    forget_interrupts();
+    if (terminal) say("\n> ");
+    const std::optional<std::string> line = read_line();
+    if (interrupts() > 0) return kInterrupted;
+    if (!line || *line == "/exit" || *line == "/quit") return refused && !terminal ? kFailed : kSuccess;
+    if (line->empty()) continue;
+    if (*line == "/reset") {
+      conversation.reset();
+    } else if (*line == "/stats") {
+      conversation.print_stats();
+    } else if (line->front() == '/') {
+      say(kHelp);
+    } else if (!conversation.ask(*line)) {
+      refused = true;
+    }
+  }
+}
 
 int chat(ChatFlags& flags) {
   if (!flags.positional_model.empty()) {
@@ -86,27 +122,8 @@ int chat(ChatFlags& flags) {
         engine->info().location + ": the model has no chat template; give one with --chat-template, or use `conclave run --raw`");
   if (interrupts() > 0) return kInterrupted;
   const bool terminal = isatty(STDIN_FILENO) == 1;
-  if (terminal)
-    fmt::print(stderr, "{} ({}). /help says what else there is.\n", engine->info().location, engine->info().architecture);
-  Conversation conversation(*engine, flags);
-  for (std::string line;;) {
-    forget_interrupts();
-    if (terminal) std::cerr << "\n> " << std::flush;
-    if (!std::getline(std::cin, line) || interrupts() > 0) break;
-    if (line.empty()) continue;
-    if (line == "/exit" || line == "/quit") break;
-    if (line == "/reset") {
-      conversation.reset();
-    } else if (line == "/stats") {
-      conversation.print_stats();
-    } else if (line[0] == '/') {
-      std::cerr << kHelp;
-    } else {
-      conversation.ask(line);
-      if (interrupts() > 1) break;
-    }
-  }
-  return kSuccess;
+  if (terminal) say(fmt::format("{} ({}). /help says what else there is.\n", engine->info().location, engine->info().architecture));
+  return converse(*engine, flags, terminal);
 }
 
 }  // namespace
@@ -114,8 +131,11 @@ int chat(ChatFlags& flags) {
 void add_chat(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ChatFlags>();
   CLI::App* command = app.add_subcommand("chat", "Talk with a model");
-  command->footer(std::string("Inside:\n") + kHelp);
-  command->add_option("model", flags->positional_model, "The same as --model");
+  command->footer(std::string("Inside:\n") + kHelp +
+                  "Examples:\n"
+                  "  conclave chat\n"
+                  "  conclave chat /models/Qwen3-30B-A3B --system \"Answer in one sentence.\"");
+  command->add_option("model", flags->positional_model, "The same as --model")->check(some_text());
   command->add_option("--system", flags->system, "A system message before the conversation");
   add_engine_flags(*command, flags->engine);
   add_sampling_flags(*command, flags->sampling);

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/engine_options.h"
 #include "cli/interrupt.h"
+#include "cli/message.h"
 #include "models/model.h"
 
 namespace conclave::cli {
@@ -45,7 +46,7 @@ void print_types(const Checkpoint& checkpoint) {
 void print_tensors(const Checkpoint& checkpoint) {
   for (const std::string& name : checkpoint.names()) {
     const TensorInfo info = *checkpoint.info(name);
-    fmt::print("  {:<8} [{}] {}  ({})\n", info.dtype, fmt::join(info.shape, ", "), name, info.file);
+    fmt::print("  {:<8} [{}] {}  ({})\n", info.dtype, fmt::join(info.shape, ", "), printable(name), info.file);
   }
 }
 
@@ -77,6 +78,9 @@ int inspect(const InspectFlags& flags) {
 void add_inspect(CLI::App& app, Action& action) {
   auto flags = std::make_shared<InspectFlags>();
   CLI::App* command = app.add_subcommand("inspect", "Say what a model is, and which kernels would run it and why");
+  command->footer(
+      "Reads no weights, so it is quick on any model.\n"
+      "Example: conclave inspect /models/Qwen3-30B-A3B --moe-backend latency");
   add_model_argument(*command, flags->model);
   add_compute_flags(*command, flags->threads, flags->moe_backend);
   command->add_flag("--tensors", flags->tensors, "List every tensor");

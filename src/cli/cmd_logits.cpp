@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/engine_options.h"
 #include "cli/interrupt.h"
+#include "cli/number_check.h"
 #include "models/single_sequence.h"
 
 namespace conclave::cli {
@@ -32,9 +33,10 @@ void check_ids(const std::vector<std::int32_t>& ids, const ModelConfig& config) 
       throw Error(Errc::bad_input, fmt::format("--ids: {} is not in the vocabulary (0 to {})", id, config.vocab - 1));
 }
 
-Result compute(const LogitsFlags& flags, SingleSequence& sequence, std::int32_t vocab) {
+// `chunk` rows of the prompt go in one step.
+Result compute(std::vector<std::int32_t> prompt, int chunk, int new_tokens, SingleSequence& sequence, std::int32_t vocab) {
   Result result;
-  result.prompt = parse_ids(flags.ids);
+  result.prompt = std::move(prompt);
   std::vector<float> last(static_cast<std::size_t>(vocab));
   const auto append = [&](std::span<const std::int32_t> tokens) {
     if (interrupts() > 0) throw Error(Errc::cancelled, "interrupted before all logits were computed; nothing is written");
@@ -42,16 +44,16 @@ Result compute(const LogitsFlags& flags, SingleSequence& sequence, std::int32_t 
     std::copy(logits.end() - vocab, logits.end(), last.begin());
     return logits;
   };
-  for (std::size_t at = 0; at < result.prompt.size(); at += static_cast<std::size_t>(flags.chunk)) {
-    const auto rows = std::min(static_cast<std::size_t>(flags.chunk), result.prompt.size() - at);
+  for (std::size_t at = 0; at < result.prompt.size(); at += static_cast<std::size_t>(chunk)) {
+    const auto rows = std::min(static_cast<std::size_t>(chunk), result.prompt.size() - at);
     const auto logits = append(std::span(result.prompt).subspan(at, rows));
     result.logits.insert(result.logits.end(), logits.begin(), logits.end());
   }
-  for (int i = 0; i < flags.new_tokens; ++i) {
+  for (int i = 0; i < new_tokens; ++i) {
     const Argmax best = argmax(last);
     result.greedy.push_back(best.id);
     result.margins.push_back(best.margin);
-    if (i + 1 < flags.new_tokens) append({&result.greedy.back(), 1});
+    if (i + 1 < new_tokens) append({&result.greedy.back(), 1});
   }
   return result;
 }
@@ -80,22 +82,24 @@ void print(const Result& r, std::int32_t vocab) {
 
 int logits(const LogitsFlags& flags) {
   count_interrupts();
+  std::vector<std::int32_t> prompt = parse_ids(flags.ids);
+  // A step has a row of logits, as wide as the vocabulary, for each of its tokens.
+  const auto chunk = static_cast<int>(std::min(static_cast<std::size_t>(flags.chunk), prompt.size()));
   const std::shared_ptr<const FileSet> files = open_files(flags.model);
   const auto checkpoint = Checkpoint::open(files);
   const auto device = open_cpu_device(flags.threads);
   const auto ops = flags.reference ? make_reference_ops() : make_cpu_ops(device->caps());
   LoadContext context{*device, *ops, flags.reference ? "reference" : flags.moe_backend};
-  context.max_tokens = flags.chunk;
+  context.max_tokens = chunk;
   const auto model = load_model(*checkpoint, context);
-  const std::vector<std::int32_t> prompt = parse_ids(flags.ids);
   check_ids(prompt, model->config());
   const auto length = static_cast<std::int64_t>(prompt.size()) + flags.new_tokens;
   if (length > model->config().max_positions)
     throw Error(Errc::bad_input, fmt::format("{} tokens of prompt and answer: the model knows positions up to {}", length,
                                              model->config().max_positions));
-  SingleSequence sequence(*model, *device, *ops, static_cast<std::int32_t>(length), flags.chunk,
+  SingleSequence sequence(*model, *device, *ops, static_cast<std::int32_t>(length), chunk,
                           flags.reference ? DType::f32 : DType::bf16);
-  const Result result = compute(flags, sequence, model->config().vocab);
+  const Result result = compute(std::move(prompt), chunk, flags.new_tokens, sequence, model->config().vocab);
   if (!flags.out.empty()) write(result, model->config().vocab, flags.out);
   print(result, model->config().vocab);
   return kSuccess;
@@ -110,12 +114,12 @@ void add_logits(CLI::App& app, Action& action) {
       "The file of --out holds ids [T], logits [T, V], greedy [N] and margin [N] (float32, the top-1 to top-2 gap).\n"
       "Example: conclave logits /models/tiny --ids 5,17,42 --f32 --new 8 --out logits.safetensors");
   add_model_argument(*command, flags->model);
-  command->add_option("--ids", flags->ids, "The prompt, such as 5,17,42")->required();
+  command->add_option("--ids", flags->ids, "The prompt, such as 5,17,42")->required()->check(some_text());
   command->add_flag("--f32", flags->reference, "By the float32 reference path with a float32 cache");
-  command->add_option("--new", flags->new_tokens, "Greedy tokens to add")->check(CLI::Range(0, 1 << 20));
-  command->add_option("--out", flags->out, "Write everything to this safetensors file");
+  command->add_option("--new", flags->new_tokens, "Greedy tokens to add")->transform(whole_number(0, 1 << 20));
+  command->add_option("--out", flags->out, "Write everything to this safetensors file")->check(some_text());
   add_compute_flags(*command, flags->threads, flags->moe_backend);
-  command->add_option("--chunk", flags->chunk, "Tokens of the prompt per step")->check(CLI::Range(1, 65536));
+  command->add_option("--chunk", flags->chunk, "Tokens of the prompt per step")->transform(whole_number(1, 65536));
   command->add_flag("--skip-tokenizer-init", flags->skip_tokenizer, "Accepted for symmetry: this command never needs a tokenizer");
   command->callback([flags, &action] { action = [flags] { return logits(*flags); }; });
 }

@@ -4,12 +4,14 @@
 
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 
 #include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/engine_options.h"
 #include "cli/interrupt.h"
+#include "cli/message.h"
+#include "cli/number_check.h"
+#include "cli/standard_input.h"
 
 namespace conclave::cli {
 namespace {
@@ -26,6 +28,8 @@ struct RunFlags {
 void take_model(RunFlags& flags) {
   if (!flags.engine.options.model.empty())
     throw Error(Errc::bad_input, "the model is given twice, by --model and by the first word");
+  if (flags.positional.front().empty())
+    throw Error(Errc::bad_input, "the first word, which names the model, is empty: leave it out for the built-in model");
   flags.engine.options.model = flags.positional.front();
 }
 
@@ -39,10 +43,11 @@ std::string prompt_of(RunFlags& flags) {
   if (words.size() == 1 && std::filesystem::is_directory(words.front()))
     throw Error(Errc::bad_input,
                 fmt::format("'{0}' is a folder and there is no prompt: conclave run {0} \"your question\"", words.front()));
-  if (!words.empty() && words.front() != "-") return words.front();
-  if (words.empty() && isatty(STDIN_FILENO) == 1)
-    throw Error(Errc::bad_input, "there is no prompt: conclave run \"your question\"");
-  return {std::istreambuf_iterator<char>(std::cin), {}};
+  const bool from_stdin = words.empty() || words.front() == "-";
+  const bool nobody_asked = words.empty() && isatty(STDIN_FILENO) == 1;
+  std::string prompt = nobody_asked ? "" : from_stdin ? read_all() : words.front();
+  if (prompt.empty()) throw Error(Errc::bad_input, "there is no prompt: conclave run \"your question\", or one on stdin");
+  return prompt;
 }
 
 Request request_of(RunFlags& flags, const Engine& engine, std::string prompt) {
@@ -75,7 +80,7 @@ int run(RunFlags& flags) {
   const Answer answer = print_answer(*engine, request_of(flags, *engine, std::move(prompt)), show_ids);
   std::cout << std::endl;
   if (!flags.quiet) {
-    std::cerr << '\n';
+    say("\n");
     print_timings(answer.done);
     print_kernels(engine->info());
   }
@@ -94,7 +99,7 @@ void add_run(CLI::App& app, Action& action) {
       "  conclave run --raw --temperature 0 < prompt.txt\n"
       "  conclave run /models/tiny --ids 5,17,42 --skip-tokenizer-init --max-tokens 8");
   command->add_option("prompt", flags->positional, "[MODEL] PROMPT; '-' or nothing: the prompt is read from stdin")->expected(0, 2);
-  command->add_option("--ids", flags->ids, "The prompt as token ids, such as 5,17,42");
+  command->add_option("--ids", flags->ids, "The prompt as token ids, such as 5,17,42")->check(some_text());
   command->add_option("--system", flags->system, "A system message before the prompt");
   command->add_flag("--raw", flags->raw, "Continue the prompt as plain text, without the chat template");
   command->add_flag("-q,--quiet", flags->quiet, "Only the answer");

@@ -4,7 +4,9 @@
 
 #include <charconv>
 
+#include "base/in_quotes.h"
 #include "cli/interrupt.h"
+#include "cli/number_check.h"
 #include "cli/progress_bar.h"
 #include "io/mapped_file.h"
 #include "models/model_files.h"
@@ -23,12 +25,14 @@ DownloadWatch watch_of(ProgressBar& bar) {
 
 }  // namespace
 
-void add_model_argument(CLI::App& command, std::string& model) { command.add_option("model", model, kModelHelp); }
+void add_model_argument(CLI::App& command, std::string& model) {
+  command.add_option("model", model, kModelHelp)->check(some_text());
+}
 
 void add_compute_flags(CLI::App& command, int& threads, std::string& moe_backend) {
   command.add_option("--threads", threads, "Threads that compute; 0: as many as this process may use")
       ->envname("CONCLAVE_THREADS")
-      ->check(CLI::Range(0, 4096))
+      ->transform(whole_number(0, 4096))
       ->group(kEngineGroup);
   command
       .add_option("--moe-backend", moe_backend,
@@ -40,7 +44,7 @@ void add_compute_flags(CLI::App& command, int& threads, std::string& moe_backend
 void add_engine_flags(CLI::App& command, EngineFlags& flags) {
   EngineOptions& o = flags.options;
   const char* group = kEngineGroup;
-  command.add_option("-m,--model", o.model, kModelHelp);
+  command.add_option("-m,--model", o.model, kModelHelp)->check(some_text());
   add_compute_flags(command, o.threads, o.moe_backend);
   command.add_option("--dtype", flags.dtype, "auto, or float32: everything by the slow reference with a float32 cache")
       ->check(CLI::IsMember({"auto", "float32"}))
@@ -49,15 +53,15 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags) {
       .add_option("--kv-cache-dtype", o.kv_cache_dtype, "auto, bfloat16, float32, or fp8: E4M3 with the scales of the checkpoint")
       ->group(group);
   command.add_option("--max-model-len", o.max_model_len, "Most tokens of prompt and answer together; 0: the model's own limit")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number(0))
       ->group(group);
-  command.add_option("--max-num-seqs", o.max_num_seqs, "Most sequences that run at once")
-      ->check(CLI::NonNegativeNumber)
-      ->group(group);
+  command.add_option("--max-num-seqs", o.max_num_seqs, "Most sequences that run at once")->transform(whole_number(0))->group(group);
   command.add_option("--max-num-batched-tokens", o.max_num_batched_tokens, "Most tokens of one step; longer prompts go in chunks")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number(0))
       ->group(group);
-  command.add_flag("--no-verify{false}", o.verify, "Do not compare the chosen expert kernels with the reference while loading")
+  command
+      .add_flag_callback(
+          "--no-verify", [&o] { o.verify = false; }, "Do not compare the chosen expert kernels with the reference while loading")
       ->group(group);
   command.add_flag("--skip-tokenizer-init", o.skip_tokenizer_init, "Token ids in and out; the folder needs no tokenizer")
       ->group(group);
@@ -72,15 +76,19 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags) {
 
 void add_sampling_flags(CLI::App& command, SamplingParams& s) {
   const char* group = "Sampling";
-  command.add_option("--max-tokens", s.max_tokens, "Most tokens of the answer")->check(CLI::NonNegativeNumber)->group(group);
-  command.add_option("--temperature", s.temperature, "0: always the most likely token")->group(group);
-  command.add_option("--top-p", s.top_p, "Smallest set of tokens with so much probability")->group(group);
-  command.add_option("--top-k", s.top_k, "The so many most likely tokens; 0: all")->group(group);
-  command.add_option("--min-p", s.min_p, "At least so much of the most likely token's probability")->group(group);
-  command.add_option("--repetition-penalty", s.repetition_penalty, "Above 1: tokens seen before become less likely")->group(group);
-  command.add_option("--presence-penalty", s.presence_penalty, "Taken off tokens generated before")->group(group);
-  command.add_option("--frequency-penalty", s.frequency_penalty, "The same, once per time they were generated")->group(group);
-  command.add_option("--seed", s.seed, "The same seed gives the same answer")->group(group);
+  constexpr auto kLowest = std::numeric_limits<std::int64_t>::min(), kHighest = std::numeric_limits<std::int64_t>::max();
+  const auto add = [&](const char* name, auto& value, CLI::Validator check, const char* words) {
+    command.add_option(name, value, words)->transform(std::move(check))->group(group);
+  };
+  add("--max-tokens", s.max_tokens, whole_number(1), "Most tokens of the answer");
+  add("--temperature", s.temperature, real_number(0, 2), "0: always the most likely token");
+  add("--top-p", s.top_p, real_number(0, 1), "Smallest set of tokens with so much probability");
+  add("--top-k", s.top_k, whole_number(-1), "The so many most likely tokens; 0: all");
+  add("--min-p", s.min_p, real_number(0, 1), "At least so much of the most likely token's probability");
+  add("--repetition-penalty", s.repetition_penalty, real_number(0, 100), "Above 1: tokens seen before become less likely");
+  add("--presence-penalty", s.presence_penalty, real_number(-2, 2), "Taken off tokens generated before");
+  add("--frequency-penalty", s.frequency_penalty, real_number(-2, 2), "The same, once per time they were generated");
+  add("--seed", s.seed, whole_number(kLowest, kHighest), "The same seed gives the same answer");
   command.add_option("--stop", s.stop, "Text that ends the answer; may be given several times")
       ->allow_extra_args(false)
       ->group(group);
@@ -92,12 +100,21 @@ std::unique_ptr<Engine> open_engine(EngineFlags flags) {
   o.reference = flags.dtype == "float32";
   if (o.reference && o.kv_cache_dtype == "auto") o.kv_cache_dtype = "f32";
   o.generation_config = flags.generation_config == "auto";
-  if (!flags.chat_template_file.empty()) o.chat_template = MappedFile::open(flags.chat_template_file)->text();
+  if (!flags.chat_template_file.empty()) {
+    o.chat_template = MappedFile::open(flags.chat_template_file)->text();
+    if (o.chat_template.empty())
+      throw Error(Errc::bad_input, fmt::format("--chat-template: expected a template, found nothing in '{}'; `conclave run --raw` "
+                                               "does without one",
+                                               flags.chat_template_file));
+  }
   ProgressBar download("Downloading"), bar("Loading");
   DownloadWatch watch = watch_of(download);
   o.download_progress = std::move(watch.progress);
   o.cancelled = std::move(watch.cancelled);
-  o.progress = [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); };
+  o.progress = [&bar](std::int64_t done, std::int64_t total) {
+    if (interrupts() > 0) throw Error(Errc::cancelled, "interrupted while loading the model");
+    bar.show(done, total);
+  };
   return Engine::open(o);
 }
 
@@ -110,17 +127,16 @@ std::vector<std::int32_t> parse_ids(const std::string& text) {
   std::vector<std::int32_t> ids;
   const char* at = text.data();
   const char* const end = at + text.size();
-  while (at != end) {
+  for (;; ++at) {
     std::int32_t id = 0;
     const auto [next, status] = std::from_chars(at, end, id);
     if (status != std::errc{} || (next != end && *next != ','))
       throw Error(Errc::bad_input,
-                  fmt::format("token ids: expected whole numbers with commas between, such as 5,17,42; found '{}'", text));
+                  fmt::format("token ids: expected whole numbers with commas between, such as 5,17,42; found {}", in_quotes(text)));
     ids.push_back(id);
-    at = next == end ? end : next + 1;
+    at = next;
+    if (at == end) return ids;
   }
-  if (ids.empty()) throw Error(Errc::bad_input, "token ids: expected at least one, such as 5,17,42");
-  return ids;
 }
 
 }  // namespace conclave::cli

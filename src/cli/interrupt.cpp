@@ -9,9 +9,11 @@ namespace conclave::cli {
 namespace {
 
 std::atomic<int> count{0};
+std::atomic<bool> end{false};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-void on_signal(int) {
+void on_signal(int number) {
+  if (number == SIGTERM) end = true;
   if (++count >= 3) std::_Exit(130);
 }
 
@@ -26,6 +28,7 @@ void count_interrupts() {
 }
 
 int interrupts() noexcept { return count.load(std::memory_order_relaxed); }
+bool told_to_end() noexcept { return end.load(std::memory_order_relaxed); }
 void forget_interrupts() noexcept { count.store(0, std::memory_order_relaxed); }
 
 }  // namespace conclave::cli

@@ -9,4 +9,7 @@ void count_interrupts();
 int interrupts() noexcept;
 void forget_interrupts() noexcept;
 
+// Whether SIGTERM has come. It is never forgotten: unlike Ctrl-C it is not about one answer.
+bool told_to_end() noexcept;
+
 }  // namespace conclave::cli

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/in_quotes.h"
 #include "base/nearest.h"
 #include "conclave/error.h"
 #include "device/cgroup.h"
@@ -91,8 +92,8 @@ CpuIsa detect_cpu_isa() {
   constexpr std::string_view kKnown[] = {to_string(CpuIsa::scalar), to_string(CpuIsa::avx2), to_string(CpuIsa::avx512)};
   const auto* found = std::find(std::begin(kKnown), std::end(kKnown), wanted);
   if (found == std::end(kKnown))
-    throw Error(Errc::bad_input,
-                fmt::format("CONCLAVE_ISA must be scalar, avx2 or avx512, not '{}'{}", wanted, did_you_mean(wanted, kKnown)));
+    throw Error(Errc::bad_input, fmt::format("CONCLAVE_ISA must be scalar, avx2 or avx512, not {}{}", in_quotes(wanted),
+                                             did_you_mean(wanted, kKnown)));
   const auto isa = static_cast<CpuIsa>(found - std::begin(kKnown));
   if (isa > best)
     throw Error(Errc::unsupported, fmt::format("CONCLAVE_ISA={} asks for more than this processor has, which is {}; unset it",

@@ -36,7 +36,7 @@ std::vector<std::pair<std::string, std::string>> special_tokens(const OrderedJso
 // "chat_template": a text, or a list of {name, template}, of which the one named "default" is meant.
 std::string template_of(const OrderedJson& config) {
   const auto found = config.find("chat_template");
-  if (found == config.end()) return {};
+  if (found == config.end() || found->is_null()) return {};
   if (found->is_string()) return found->get<std::string>();
   if (found->is_array()) {
     for (const OrderedJson& entry : *found) {
@@ -46,7 +46,9 @@ std::string template_of(const OrderedJson& config) {
       }
     }
   }
-  return {};
+  throw Error(Errc::corrupt,
+              "tokenizer_config.json: chat_template: expected a text, or a list with a {name, template} whose name is \"default\"; "
+              "give a template with --chat-template (chat_template) instead");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/in_quotes.h"
 #include "base/math.h"
 #include "base/nearest.h"
 #include "base/problems.h"
@@ -17,7 +18,8 @@ namespace {
 constexpr std::int32_t kUsualSequences = 32, kUsualRows = 512;
 // Rows of logits are as wide as the vocabulary, so prompts whose every token is scored go in smaller chunks.
 constexpr std::int32_t kScoredRows = 64;
-constexpr std::int64_t kMemoryShare = 4;  // the cache may have one part in so many
+constexpr std::int32_t kMostRows = 1 << 20;  // of one step; far more than any machine computes at once
+constexpr std::int64_t kMemoryShare = 4;     // the cache may have one part in so many
 
 // Recurrent states may have half of the cache's `memory`, unless the number of sequences was asked for.
 std::int32_t sequences_that_fit(const EngineOptions& o, const StepLimits& step, std::int64_t state_bytes, std::int64_t memory,
@@ -39,6 +41,10 @@ StepLimits decide_step_limits(const EngineOptions& o) {
   if (o.max_num_seqs < 0) problems.add(fmt::format("max_num_seqs must not be negative, not {}", o.max_num_seqs));
   if (o.max_num_batched_tokens < 0) {
     problems.add(fmt::format("max_num_batched_tokens must not be negative, not {}", o.max_num_batched_tokens));
+  }
+  for (const auto& [name, value] :
+       {std::pair("max_num_seqs", o.max_num_seqs), std::pair("max_num_batched_tokens", o.max_num_batched_tokens)}) {
+    if (value > kMostRows) problems.add(fmt::format("{} must be at most {}, not {}", name, kMostRows, value));
   }
   if (o.max_num_batched_tokens > 0 && o.max_num_batched_tokens < o.max_num_seqs) {
     problems.add(
@@ -74,8 +80,8 @@ DType kv_cache_dtype(const EngineOptions& o) {
     if (name == o.kv_cache_dtype) return dtype;
     known.push_back(name);
   }
-  throw Error(Errc::bad_input, fmt::format("kv_cache_dtype '{}' is not known{}; there are auto, bf16, f32 and fp8",
-                                           o.kv_cache_dtype, did_you_mean(o.kv_cache_dtype, known)));
+  throw Error(Errc::bad_input, fmt::format("kv_cache_dtype {} is not known{}; there are auto, bf16, f32 and fp8",
+                                           in_quotes(o.kv_cache_dtype), did_you_mean(o.kv_cache_dtype, known)));
 }
 
 CacheLimits decide_cache_limits(const EngineOptions& o, const StepLimits& step, const KvSpec& spec, std::int32_t max_positions,

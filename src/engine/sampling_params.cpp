@@ -73,14 +73,21 @@ void check_logit_bias(const SamplingParams& params, std::int32_t vocab, Sampling
 
 float usable_temperature(double t) { return t < kGreedyBelow ? 0.0f : static_cast<float>(std::max(t, kLowestTemperature)); }
 
+// A value of a file, shortened for a message.
+std::string shown(const Json& value) {
+  constexpr std::size_t kMost = 80;
+  const std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
+}
+
 // Reads one number of generation_config.json into `value`, when it is there and in range.
 template <class T>
 std::string_view read_default(const Json& config, const char* key, const Range& range, T& value, std::vector<std::string>& notes) {
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) return "built in";
   if (!found->is_number() || !range.holds(found->template get<double>())) {
-    notes.push_back(fmt::format("generation_config.json: {} is {} and is not used (expected a number in {})", key,
-                                found->dump(-1, ' ', false, Json::error_handler_t::replace), range.words()));
+    notes.push_back(fmt::format("generation_config.json: {} is {} and is not used (expected a number in {})", key, shown(*found),
+                                range.words()));
     return "built in";
   }
   value = static_cast<T>(found->template get<double>());

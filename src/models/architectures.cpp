@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/in_quotes.h"
 #include "base/nearest.h"
 #include "conclave/error.h"
 #include "models/model.h"
@@ -22,8 +23,8 @@ const Architecture& architecture_of(const ModelConfig& config) {
     }
   }
   throw Error(Errc::unsupported,
-              fmt::format("{}: architecture '{}' is not one that this build can run{}; it can run: {}", kConfig,
-                          config.architecture, did_you_mean(config.architecture, names), fmt::join(names, ", ")));
+              fmt::format("{}: architecture {} is not one that this build can run{}; it can run: {}", kConfig,
+                          in_quotes(config.architecture), did_you_mean(config.architecture, names), fmt::join(names, ", ")));
 }
 
 }  // namespace

@@ -196,8 +196,9 @@ ModelConfig parse_model_config(const Json& config, const Json* generation_config
   if (const auto bos = reader.integers({"bos_token_id"}, 0, out.vocab - 1); !bos.empty())
     out.bos_id = static_cast<std::int32_t>(bos.front());
 
-  for (const ConfigReader* other : {&outer, &rope_reader, &generation})
+  for (const ConfigReader* other : {&outer, &rope_reader})
     for (const std::string& words : other->problems()) reader.problem(words);
+  for (const std::string& words : generation.problems()) reader.problem("generation_config.json: " + words);
   reader.throw_problems();
   return out;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/in_quotes.h"
 #include "base/nearest.h"
 #include "conclave/error.h"
 
@@ -80,8 +81,8 @@ std::string checked_name(std::string_view wanted, std::span<const MoeBackend* co
   for (const MoeBackend* b : backends) known.push_back(b->name());
   std::string name = normalised(wanted);
   if (std::ranges::find(known, name) == known.end())
-    throw Error(Errc::bad_input,
-                fmt::format("unknown MoE backend '{}'{}; there are {}", wanted, did_you_mean(name, known), fmt::join(known, ", ")));
+    throw Error(Errc::bad_input, fmt::format("unknown MoE backend {}{}; there are {}", in_quotes(wanted), did_you_mean(name, known),
+                                             fmt::join(known, ", ")));
   return name;
 }
 

@@ -45,7 +45,20 @@ TEST(SafetensorsWriter, ReplacesAFileAndReadsBack) {
 TEST(SafetensorsWriter, SaysWhereItCannotWrite) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "no such folder" / "x.safetensors";
-  EXPECT_NE(refusal(Errc::device, [&] { write_safetensors(path, {}); }).find("no such folder"), std::string::npos);
+  const std::string words = refusal(Errc::device, [&] { write_safetensors(path, {}); });
+  EXPECT_NE(words.find("no such folder"), std::string::npos) << words;
+  EXPECT_NE(words.find("No such file or directory"), std::string::npos) << words;
+}
+
+TEST(SafetensorsWriter, ReplacesRegularFilesOnly) {
+  const TemporaryFolder folder;
+  const auto device = folder.path() / "device";
+  std::filesystem::create_symlink("/dev/null", device);
+  for (const auto& path : {device, folder.path()}) {
+    const std::string words = refusal(Errc::bad_input, [&] { write_safetensors(path, {}); });
+    EXPECT_NE(words.find("is not a regular file"), std::string::npos) << words;
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(device));
 }
 
 }  // namespace

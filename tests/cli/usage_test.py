@@ -15,9 +15,23 @@ class Usage(Program):
             self.assertIn(command, text)
             self.assertIn("--help", self.succeed(command, "--help").stdout)
 
+    def test_help_teaches(self):
+        """What a newcomer needs is in --help itself: how to begin, what a value may be, where a default comes from."""
+        for command, parts in {
+                "run": ("Examples:", "conclave run \"", "--raw --temperature 0 <", "left out: the built-in model", "FLOAT:0 to 2",
+                        "INT:1 or more", "Env:CONCLAVE_THREADS", "may be given several times"),
+                "chat": ("Examples:", "conclave chat", "/reset", "/stats", "Ctrl-D", "Ctrl-C stops an answer, a second one leaves"),
+                "inspect": ("Example: conclave inspect", "Reads no weights", "--tensors", "left out: the built-in model"),
+                "logits": ("Example: conclave logits", "REQUIRED", "such as 5,17,42", "logits [T, V]", "INT:1 to 65536"),
+                "doctor": ("what this machine and this build can do", "Exit status: 0 done")}.items():
+            text = self.succeed(command, "--help").stdout
+            for part in (*parts, "Usage: conclave " + command):
+                self.assertIn(part, text)
+            self.assertNotRegex(text, r"\d{12}|\{false\}")
+
     def test_wrong_usage_is_2(self):
         for words in ([], ["frobnicate"], ["--frobnicate"], ["run", "--frobnicate", "x"], ["run", "a", "b", "c"], ["logits"],
-                      ["doctor", "x"], ["run", "x", "--threads", "many"], ["run", "x", "--max-tokens", "-1"],
+                      ["doctor", "x"], ["run", "x", "--threads", "many"], ["run", "x", "--max-tokens", "-1"], ["run", "x", "--max-tokens", "0"],
                       ["run", "x", "--dtype", "int1"], ["run", "x", "--temperature"], ["--log-level", "loud", "doctor"],
                       ["run", "x", "--chat-template", "/nowhere"], ["logits", "--ids", "5", "--chunk", "0"]):
             with self.subTest(words):

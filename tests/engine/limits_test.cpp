@@ -114,6 +114,17 @@ TEST(Limits, AllProblemsOfOptionsAreToldAtOnce) {
   }
 }
 
+TEST(Limits, MoreRowsThanAnyMachineComputesAreRefused) {
+  EngineOptions o;
+  o.max_num_seqs = o.max_num_batched_tokens = 1 << 20;
+  EXPECT_EQ(decide_step_limits(o).max_num_seqs, 1 << 20);
+  ++o.max_num_seqs;
+  ++o.max_num_batched_tokens;
+  const std::string words = refusal(o);
+  for (const char* part : {"max_num_seqs must be at most 1048576", "max_num_batched_tokens must be at most 1048576"})
+    EXPECT_NE(words.find(part), std::string::npos) << part << "\nin:\n" << words;
+}
+
 TEST(Limits, FewRowsMeanFewSequences) {
   EngineOptions o;
   o.max_num_batched_tokens = 8;

@@ -153,6 +153,9 @@ TEST(SamplingDefaults, DoSampleFalseIsGreedyAndNonsenseIsNotUsed) {
   EXPECT_FALSE(d.max_tokens);
   EXPECT_EQ(notes.size(), 4u);
   EXPECT_NE(notes[0].find("temperature is \"hot\" and is not used"), std::string::npos) << notes[0];
+  notes.clear();
+  sampling_defaults(Json{{"temperature", std::string(100000, 'x')}}, notes);
+  EXPECT_LT(notes.at(0).size(), 300u);
 }
 
 }  // namespace
