@@ -45,7 +45,8 @@ struct Keys {
   }
 };
 
-std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
+std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, const QuantConfig& quant, Loader& loader,
+                               const std::string& at) {
   auto block = std::make_unique<MoeLayer>();
   loader.plain_linear(block->parts().router, at + "router", keys.experts, c.hidden, Bias::required);
   moe::MoeProblem problem = expert_problem(keys.experts, keys.top_k, c.hidden, keys.inter);
@@ -54,7 +55,7 @@ std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& l
   problem.activation.limit = keys.limit;
   problem.expert_bias = true;
   // The blocks of MXFP4 are [E, out, in], plain weights [E, in, out].
-  const bool blocks = loader.source().find(at + "experts.gate_up_proj_blocks").has_value();
+  const bool blocks = quant.scheme_of(at + "experts.0.gate_proj").weights == kMxfp4;
   loader.experts(block->parts().experts, at + "experts", problem, expert_modules(at, kGateUpDown),
                  StackedExperts(loader.source(), {.experts = keys.experts, .interleaved = true, .transposed = !blocks}));
   return block;
@@ -70,7 +71,7 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
                                        .window = keys.sliding[static_cast<std::size_t>(layer)] ? keys.window : 0,
                                        .sinks = true};
       add_block(loader, blocks, at + "input_layernorm.weight", c.hidden, attention_block(c, loader, at + "self_attn.", attention));
-      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden, experts(c, keys, loader, at + "mlp."));
+      add_block(loader, blocks, at + "post_attention_layernorm.weight", c.hidden, experts(c, keys, quant, loader, at + "mlp."));
     }
   });
 }
