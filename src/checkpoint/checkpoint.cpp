@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/in_quotes.h"
 #include "base/problems.h"
+#include "checkpoint/safetensors_file.h"
 #include "checkpoint/safetensors_index.h"
 #include "conclave/error.h"
 
@@ -61,20 +63,51 @@ std::vector<std::unique_ptr<SafetensorsFile>> open_shards(const FileSet& files, 
   return shards;
 }
 
+class SafetensorsCheckpoint final : public Checkpoint {
+ public:
+  using Shards = std::vector<std::unique_ptr<SafetensorsFile>>;
+  // No name may appear in two of the shards.
+  SafetensorsCheckpoint(std::shared_ptr<const FileSet> files, Shards shards);
+
+  // Safe from any thread.
+  std::optional<ConstTensorView> find(std::string_view name) const override;
+  std::span<const std::string> names() const override { return names_; }
+  std::optional<TensorInfo> info(std::string_view name) const override;
+  std::vector<std::string_view> unused() const override;
+  std::uint64_t total_bytes() const override { return total_bytes_; }
+  const FileSet& files() const override { return *files_; }
+
+ private:
+  struct Place {
+    const SafetensorsFile* file;
+    const SafetensorsTensor* tensor;
+  };
+  // The position in names_, or nothing.
+  std::optional<std::size_t> position(std::string_view name) const;
+
+  std::shared_ptr<const FileSet> files_;
+  Shards shards_;
+  std::vector<std::string> names_;
+  std::vector<Place> places_;                  // parallel to names_
+  std::unique_ptr<std::atomic<bool>[]> used_;  // parallel to names_
+  std::uint64_t total_bytes_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<Checkpoint> Checkpoint::open(std::shared_ptr<const FileSet> files) {
-  Shards shards;
+  SafetensorsCheckpoint::Shards shards;
   if (auto single = files->find(kSingleFile))
     shards.push_back(std::make_unique<SafetensorsFile>(std::move(single)));
   else if (const auto index = files->find(kIndexFile))
     shards = open_shards(*files, *index);
   else
     refuse_layout(*files);
-  return std::unique_ptr<Checkpoint>(new Checkpoint(std::move(files), std::move(shards)));
+  return std::make_unique<SafetensorsCheckpoint>(std::move(files), std::move(shards));
 }
 
-Checkpoint::Checkpoint(std::shared_ptr<const FileSet> files, Shards shards) : files_(std::move(files)), shards_(std::move(shards)) {
+SafetensorsCheckpoint::SafetensorsCheckpoint(std::shared_ptr<const FileSet> files, Shards shards)
+    : files_(std::move(files)), shards_(std::move(shards)) {
   for (const auto& shard : shards_)
     for (const SafetensorsTensor& tensor : shard->tensors()) {
       places_.push_back({shard.get(), &tensor});
@@ -86,27 +119,27 @@ Checkpoint::Checkpoint(std::shared_ptr<const FileSet> files, Shards shards) : fi
   used_ = std::make_unique<std::atomic<bool>[]>(names_.size());
 }
 
-std::optional<std::size_t> Checkpoint::position(std::string_view name) const {
+std::optional<std::size_t> SafetensorsCheckpoint::position(std::string_view name) const {
   const auto at = std::lower_bound(names_.begin(), names_.end(), name);
   if (at == names_.end() || *at != name) return std::nullopt;
   return static_cast<std::size_t>(at - names_.begin());
 }
 
-std::optional<ConstTensorView> Checkpoint::find(std::string_view name) const {
+std::optional<ConstTensorView> SafetensorsCheckpoint::find(std::string_view name) const {
   const auto at = position(name);
   if (!at) return std::nullopt;
   used_[*at].store(true, std::memory_order_relaxed);
   return places_[*at].file->view(*places_[*at].tensor);
 }
 
-std::optional<TensorInfo> Checkpoint::info(std::string_view name) const {
+std::optional<TensorInfo> SafetensorsCheckpoint::info(std::string_view name) const {
   const auto at = position(name);
   if (!at) return std::nullopt;
   const auto& [file, tensor] = places_[*at];
   return TensorInfo{tensor->dtype, tensor->shape, tensor->bytes, file->file().name()};
 }
 
-std::vector<std::string_view> Checkpoint::unused() const {
+std::vector<std::string_view> SafetensorsCheckpoint::unused() const {
   std::vector<std::string_view> out;
   for (std::size_t i = 0; i < names_.size(); ++i)
     if (!used_[i].load(std::memory_order_relaxed)) out.push_back(names_[i]);

@@ -32,7 +32,8 @@ const Architecture& architecture_of(const ModelConfig& config) {
 std::span<const Architecture* const> all_architectures() { return kArchitectures; }
 
 std::unique_ptr<Model> load_model(const Checkpoint& checkpoint, LoadContext& context) {
-  const ModelDescription description = describe_model(checkpoint.files());
+  ModelDescription description = describe_model(checkpoint.files());
+  if (context.max_context > 0) description.config.rope.longest_context = context.max_context;
   return architecture_of(description.config).load(description.config, checkpoint, description.quant, context);
 }
 

@@ -34,6 +34,14 @@ double rope_partial(ConfigReader& model, ConfigReader& rope) {
   return rope.number({"partial_rotary_factor"}, 0.0, 1.0, outer);
 }
 
+void parse_longrope(ConfigReader& rope, std::int64_t max_positions, RopeConfig& out) {
+  out.short_factor = rope.numbers({"short_factor"}, 1e-6, 1e12);
+  out.long_factor = rope.numbers({"long_factor"}, 1e-6, 1e12);
+  out.longest_context = max_positions;
+  if (rope.find({"factor"}) == nullptr)
+    out.factor = static_cast<double>(max_positions) / static_cast<double>(out.original_max_positions);
+}
+
 RopeConfig parse_rope(ConfigReader& model, ConfigReader& rope, std::int64_t max_positions) {
   constexpr double kLarge = 1e12;
   RopeConfig out;
@@ -50,7 +58,10 @@ RopeConfig parse_rope(ConfigReader& model, ConfigReader& rope, std::int64_t max_
   out.mscale_all_dim = rope.number({"mscale_all_dim"}, 0.0, kLarge, 0.0);
   out.attention_factor = rope.number({"attention_factor"}, 0.0, kLarge, 0.0);
   out.truncate = rope.boolean({"truncate"}, true);
-  out.original_max_positions = rope.integer({"original_max_position_embeddings"}, 1, std::int64_t{1} << 32, max_positions);
+  constexpr std::string_view kOriginal = "original_max_position_embeddings";
+  const std::int64_t beside = model.integer({kOriginal}, 1, std::int64_t{1} << 32, max_positions);
+  out.original_max_positions = rope.integer({kOriginal}, 1, std::int64_t{1} << 32, beside);
+  if (out.type == "longrope") parse_longrope(rope, max_positions, out);
   return out;
 }
 
@@ -130,6 +141,20 @@ std::vector<std::int64_t> ConfigReader::integers(Keys keys, std::int64_t low, st
       return {};
     }
     out.push_back(element.get<std::int64_t>());
+  }
+  return out;
+}
+
+std::vector<double> ConfigReader::numbers(Keys keys, double low, double high) {
+  std::vector<double> out;
+  const Json* list = find(keys);
+  if (list == nullptr) return out;
+  for (const Json& element : list->is_array() ? *list : Json::array({*list})) {
+    if (!element.is_number() || !(element.get<double>() >= low && element.get<double>() <= high)) {
+      problem(fmt::format("{}: expected numbers from {} to {}, found {}", joined(keys), low, high, shown(element)));
+      return {};
+    }
+    out.push_back(element.get<double>());
   }
   return out;
 }

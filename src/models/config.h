@@ -49,6 +49,8 @@ class ConfigReader {
   std::string text(Keys, std::optional<std::string> fallback = {});
   std::vector<std::int64_t> integers(Keys, std::int64_t low, std::int64_t high);  // absent: empty; a single integer: one
 
+  std::vector<double> numbers(Keys, double low, double high);  // absent: empty
+
   // The key must be absent, null or one of `allowed`: a value that we do not implement is refused by key and value.
   using Scalar = std::variant<std::string_view, bool, std::int64_t>;
   void only(std::string_view key, std::initializer_list<Scalar> allowed);

@@ -49,14 +49,15 @@ struct Keys {
   }
 };
 
-std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
+std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, const QuantConfig& quant, Loader& loader,
+                               const std::string& at) {
   moe::MoeProblem problem = expert_problem(keys.experts, keys.top_k, c.hidden, keys.inter);
   problem.routing.renorm = moe::Renorm::softmax_topk;
   problem.activation.kind = moe::Activation::swiglu_oai;
   problem.activation.limit = keys.limit;
   problem.expert_bias = true;
   // The blocks of MXFP4 are [E, out, in], plain weights [E, in, out].
-  const bool blocks = loader.source().find(at + "experts.gate_up_proj_blocks").has_value();
+  const bool blocks = quant.scheme_of(at + "experts.0.gate_proj").weights == kMxfp4;
   return moe_block(loader, at, problem, {.router = "router", .router_bias = Bias::required},
                    StackedExperts(loader.source(), {.experts = keys.experts, .interleaved = true, .transposed = !blocks}));
 }
@@ -69,7 +70,7 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
         [&](std::int32_t layer, const std::string& at) {
           return attention_block(c, loader, at + "self_attn.", keys.attention(layer));
         },
-        [&](std::int32_t, const std::string& at) { return experts(c, keys, loader, at + "mlp."); });
+        [&](std::int32_t, const std::string& at) { return experts(c, keys, quant, loader, at + "mlp."); });
   });
 }
 

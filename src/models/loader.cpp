@@ -13,7 +13,9 @@
 namespace conclave {
 namespace {
 
-std::int64_t bytes_of(const QuantMatrix& m) { return m.codes.bytes() + (m.scales ? m.scales.bytes() : 0); }
+std::int64_t bytes_of(const QuantMatrix& m) {
+  return m.codes.bytes() + (m.scales ? m.scales.bytes() : 0) + (m.zeros ? m.zeros.bytes() : 0);
+}
 
 // Norm weights, biases and the like, to float32.
 void to_float(ConstTensorView from, std::span<float> out) {
@@ -23,12 +25,15 @@ void to_float(ConstTensorView from, std::span<float> out) {
   codec_for(row.scheme).decode_row(row, 0, out);
 }
 
+DType dtype_of(const QuantScheme& plain) { return plain == kF32 ? DType::f32 : plain == kF16 ? DType::f16 : DType::bf16; }
+
 bool is_plain_float(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f16; }
 
 }  // namespace
 
 Loader::Loader(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context)
     : config_(config), checkpoint_(checkpoint), quant_(quant), context_(context) {
+  CONCLAVE_CHECK(checkpoint.has_values() || context.plan_only);
   kv_shape(config.kv_heads, config.head_dim, 0);
 }
 
@@ -39,32 +44,41 @@ QuantMatrix Loader::bind(const TensorSource& source, const std::string& module, 
 
 ConstTensorView Loader::bias_of(const TensorSource& source, const std::string& module, std::int64_t rows, Bias bias) {
   if (bias == Bias::none) return {};
-  const std::string name = module + ".bias";
-  const auto found = source.find(name);
+  return values_of(source, module + ".bias", {rows}, -0.1f, 0.1f).value_or(ConstTensorView{});
+}
+
+// The range is for stand-ins. What is wrong is noted.
+std::optional<ConstTensorView> Loader::values_of(const TensorSource& source, const std::string& name, const Shape& shape, float low,
+                                                 float high) {
+  auto found = source.find(name);
+  if (!found) found = source.provide(name, {dtype_of(quant_.plain()), shape, low, high});
   if (!found) {
-    problem(fmt::format("{} is missing (a bias of {} values)", name, rows));
-  } else if (found->shape != Shape{rows} || !is_plain_float(found->dtype)) {
-    problem(fmt::format("{}: expected [{}] of f32, bf16 or f16, found {} of {}", name, rows, to_string(found->shape),
+    problem(fmt::format("{} is missing (values {})", name, to_string(shape)));
+  } else if (found->shape != shape || !is_plain_float(found->dtype)) {
+    problem(fmt::format("{}: expected {} of f32, bf16 or f16, found {} of {}", name, to_string(shape), to_string(found->shape),
                         to_string(found->dtype)));
   } else {
-    return *found;
+    count(fmt::format("norms and biases, {}", to_string(found->dtype)), shape.elements(), found->bytes());
+    return found;
   }
-  return {};
+  return std::nullopt;
 }
 
 void Loader::linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias bias) {
   const QuantMatrix matrix = bind(checkpoint_, module, quant_.scheme_of(module).weights, rows, cols);
+  count("dense linears", matrix);
   linear_of(slot, matrix, bias_of(checkpoint_, module, rows, bias), module);
 }
 
 void Loader::plain_linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols,
                           Bias bias) {
-  linear_of(slot, bind(checkpoint_, module, kBf16, rows, cols), bias_of(checkpoint_, module, rows, bias), module);
+  const QuantMatrix matrix = bind(checkpoint_, module, kBf16, rows, cols);
+  count("dense linears", matrix);
+  linear_of(slot, matrix, bias_of(checkpoint_, module, rows, bias), module);
 }
 
 void Loader::linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix& matrix, ConstTensorView bias, const std::string& where) {
   if (!matrix) return;  // its problem is noted
-  count("dense linears", matrix);
   if (context_.plan_only) return;
   jobs_.push_back({bytes_of(matrix), [this, &slot, matrix, bias, where] {
                      try {
@@ -77,19 +91,15 @@ void Loader::linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix& matrix,
 
 void Loader::derived(const std::string& module, std::int64_t rows, std::int64_t cols, UseMatrix use) {
   const QuantMatrix matrix = bind(checkpoint_, module, quant_.scheme_of(module).weights, rows, cols);
-  if (!matrix) return;
   count("dense linears", matrix);
+  if (!matrix) return;
   if (context_.plan_only) return;
   jobs_.push_back({bytes_of(matrix), [this, matrix, use = std::move(use)] { use(matrix, context_.ops); }});
 }
 
 void Loader::parameter(Parameter& slot, const std::string& name, const Shape& shape) {
-  const auto found = checkpoint_.find(name);
-  if (!found) return problem(fmt::format("{} is missing (values {})", name, to_string(shape)));
-  if (found->shape != shape || !is_plain_float(found->dtype))
-    return problem(fmt::format("{}: expected {} of f32, bf16 or f16, found {} of {}", name, to_string(shape),
-                               to_string(found->shape), to_string(found->dtype)));
-  if (context_.plan_only) return;
+  const auto found = values_of(checkpoint_, name, shape, 0.9f, 1.1f);
+  if (!found || context_.plan_only) return;
   const ConstTensorView view = *found;
   jobs_.push_back({view.bytes(), [this, &slot, view] {
                      const auto count = static_cast<std::size_t>(view.shape.elements());
@@ -102,6 +112,8 @@ void Loader::parameter(Parameter& slot, const std::string& name, const Shape& sh
 
 void Loader::embedding(QuantMatrix& slot, const std::string& module, std::int64_t rows, std::int64_t cols) {
   slot = bind(checkpoint_, module, quant_.scheme_of(module).weights, rows, cols);
+  count("embedding", slot);
+  if (!config_.tied_embeddings) report_.size.embedding += rows * cols;
 }
 
 void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem,
@@ -113,7 +125,10 @@ void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& l
                      const ExpertModule& module, const TensorSource& source) {
   problem.max_tokens = context_.max_tokens;
   auto weights = std::make_shared<moe::ExpertWeights>();
+  const std::int64_t others = report_.size.parameters;
   bind_experts(*weights, problem, layer, module, source);
+  const std::int64_t routed = report_.size.parameters - others;
+  report_.size.active -= routed - routed / problem.experts * problem.top_k;
   std::int64_t bytes = 0;
   for (const moe::Expert& e : weights->experts) bytes += bytes_of(e.gate) + bytes_of(e.up) + bytes_of(e.down);
   jobs_.push_back({bytes, [this, &slot, layer, problem, weights] {
@@ -132,8 +147,8 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
   const auto part = [&](std::int32_t e, Part p, std::int64_t rows, std::int64_t cols) {
     const std::string name = module(e, p);
     const QuantMatrix matrix = bind(source, name, quant_.scheme_of(name).weights, rows, cols);
-    if (!matrix) return matrix;
     count("experts", matrix);
+    if (!matrix) return matrix;
     if (!scheme) scheme = matrix.scheme;
     if (matrix.scheme != *scheme)
       problems_.push_back(fmt::format("{} is {}, others of {} are {}: one layer must have one format", name,
@@ -238,15 +253,25 @@ void Loader::check_all_used() {
           fmt::format("{} tensors '{}{}{}' not used: {}", i.count, i.prefix ? "" : "*", i.text, i.prefix ? "*" : "", i.why));
 }
 
+void Loader::count(const std::string& kind, std::int64_t parameters, std::int64_t bytes) {
+  ModelSize::Format& format = report_.size.formats[kind];
+  ++format.tensors;
+  format.parameters += parameters;
+  format.bytes += bytes;
+  report_.size.parameters += parameters;
+  report_.size.active += parameters;
+  report_.size.weight_bytes += bytes;
+}
+
 void Loader::count(const std::string& kind, const QuantMatrix& matrix) {
-  auto& [matrices, bytes] = counts_[kind + ", " + to_string(matrix.scheme)];
-  ++matrices;
-  bytes += bytes_of(matrix);
+  if (matrix) count(fmt::format("{}, {}", kind, to_string(matrix.scheme)), matrix.rows * matrix.cols, bytes_of(matrix));
 }
 
 void Loader::report_counts() {
-  for (const auto& [kind, sum] : counts_)
-    report_.lines.push_back({kind, fmt::format("{} matrices, {:.1f} MB", sum.first, static_cast<double>(sum.second) / 1e6), ""});
+  const KvSpec kv = kv_spec();
+  report_.size.kv_values_per_token = kv.page_bytes() / kv.page_tokens / size_of(kv.dtype);
+  for (const auto& [kind, sum] : report_.size.formats)
+    report_.lines.push_back({kind, fmt::format("{} tensors, {:.1f} MB", sum.tensors, static_cast<double>(sum.bytes) / 1e6), ""});
 }
 
 ModelReport Loader::build() {

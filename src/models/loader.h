@@ -3,8 +3,8 @@
 // shapes and scales without touching weights; build() then packs one thing after the other into its place.
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +36,7 @@ class Loader {
   void parameter(Parameter& slot, const std::string& name, const Shape&);
   void embedding(QuantMatrix& slot, const std::string& module, std::int64_t rows, std::int64_t cols);
   // A linear over a matrix that is bound already: the head of tied embeddings.
+  // It counts as no matrix of its own.
   void linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix&, ConstTensorView bias, const std::string& where);
 
   // The routed experts of one layer. `problem` says everything but the formats, which come from the weights.
@@ -71,6 +72,7 @@ class Loader {
   };
   QuantMatrix bind(const TensorSource&, const std::string& module, const QuantScheme&, std::int64_t rows, std::int64_t cols);
   ConstTensorView bias_of(const TensorSource&, const std::string& module, std::int64_t rows, Bias);
+  std::optional<ConstTensorView> values_of(const TensorSource&, const std::string& name, const Shape&, float low, float high);
   void bind_experts(moe::ExpertWeights&, moe::MoeProblem&, const std::string& layer, const ExpertModule&, const TensorSource&);
   void build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem&,
                      const moe::ExpertWeights&);
@@ -79,6 +81,7 @@ class Loader {
   const std::string* decided_before(const moe::MoeProblem&) const;
   void decide(const std::string& layer, const moe::MoeProblem&, const moe::MoeBackend&, std::string_view details,
               std::string reasons);
+  void count(const std::string& kind, std::int64_t parameters, std::int64_t bytes);
   void count(const std::string& kind, const QuantMatrix&);
   void report_counts();
 
@@ -96,7 +99,6 @@ class Loader {
   std::vector<Ignored> ignored_;
   // Distinct problems so far, each with the backend that its first layer took: later layers take the same.
   std::vector<std::pair<moe::MoeProblem, std::string>> decided_;
-  std::map<std::string, std::pair<int, std::int64_t>> counts_;  // "dense, bf16" -> matrices, bytes
   std::vector<KvScales> kv_scales_;
   KvSpec kv_;
   ModelReport report_;

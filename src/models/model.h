@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +19,19 @@
 
 namespace conclave {
 
+// How large a model is, counted while it is bound.
+struct ModelSize {
+  struct Format {
+    std::int64_t tensors = 0, parameters = 0, bytes = 0;  // tensors: matrices with their scales, or vectors
+  };
+  std::map<std::string, Format> formats;  // "experts, nvfp4"
+  // Weights and biases, without scales; tied ones once. `active` are those that one token meets: of the routed experts the chosen
+  // ones. `embedding` is part of both, unless it serves as head too; some publishers leave it out of what is active.
+  std::int64_t parameters = 0, active = 0, embedding = 0;
+  std::int64_t weight_bytes = 0;         // with scales
+  std::int64_t kv_values_per_token = 0;  // in the cache, all layers together
+};
+
 // What was decided while loading, for people: one line per distinct problem of experts, and one per kind of matrix.
 struct ModelReport {
   struct Line {
@@ -26,6 +40,7 @@ struct ModelReport {
     std::string reasons;  // Selection::explain() and the verification's sentence; empty for dense parts
   };
   std::vector<Line> lines;
+  ModelSize size;
   std::vector<std::string> notes;  // "KV scales: 3 of 3 layers published (...)", tensors that are not used, ...
 };
 
@@ -51,6 +66,7 @@ struct LoadContext {
   bool verify = true;                // verify-on-build of expert kernels
   bool plan_only = false;            // bind, check and decide, but pack nothing: the report is complete, the model cannot run
   std::int32_t max_tokens = 512;     // most rows of one step
+  std::int32_t max_context = 0;      // longest sequence; 0: as long as the model knows positions
   // Called now and then with bytes of weights prepared so far, of all; may be empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
 };
@@ -73,7 +89,8 @@ ModelDescription describe_model(const FileSet&);
 // every tensor was used. Throws Error with all problems found.
 std::unique_ptr<Model> load_model(const Checkpoint&, LoadContext&);
 
-// The same without reading weights: everything is named, checked and decided. Throws the same errors.
+// The same without reading weights: everything is named, checked and decided. Throws the same errors. Of a dummy checkpoint
+// without values this is what config.json alone says, and the checkpoint lists the tensors afterwards.
 ModelReport plan_model(const Checkpoint&, LoadContext);
 
 }  // namespace conclave

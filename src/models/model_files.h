@@ -4,7 +4,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/dummy_checkpoint.h"
 #include "io/file_set.h"
 
 namespace conclave {
@@ -17,5 +20,10 @@ struct DownloadWatch {
 
 // "": the built-in model; else a folder, or a model of the hub (hub/model_source.h). Throws Error.
 std::shared_ptr<const FileSet> open_model_files(const std::string& model, const DownloadWatch& = {});
+
+// The weights of a model: its own ("auto"), or stand-ins in their formats ("dummy"), with or without values. Throws Error.
+inline constexpr std::string_view kLoadFormats[] = {"auto", "dummy"};
+std::unique_ptr<Checkpoint> open_weights(std::shared_ptr<const FileSet>, std::string_view load_format,
+                                         DummyValues = DummyValues::random);
 
 }  // namespace conclave

@@ -1,8 +1,11 @@
 #include "nn/rope.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "conclave/error.h"
 
@@ -47,6 +50,21 @@ double yarn_magnitude(const RopeConfig& c) {
   return yarn_mscale(c.factor, 1.0);
 }
 
+void longrope_frequencies(const RopeConfig& c, std::vector<float>& inv_freq) {
+  for (const auto& [key, factors] : {std::pair{"short_factor", &c.short_factor}, std::pair{"long_factor", &c.long_factor}})
+    if (factors->size() != inv_freq.size())
+      throw Error(Errc::unsupported,
+                  fmt::format("config.json: {} of longrope has {} values; expected {}, one per pair of turned dimensions", key,
+                              factors->size(), inv_freq.size()));
+  const std::vector<double>& factors = c.longest_context > c.original_max_positions ? c.long_factor : c.short_factor;
+  for (std::size_t i = 0; i < inv_freq.size(); ++i) inv_freq[i] = static_cast<float>(inv_freq[i] / factors[i]);
+}
+
+double longrope_magnitude(const RopeConfig& c) {
+  if (c.attention_factor != 0) return c.attention_factor;
+  return c.factor <= 1 ? 1.0 : std::sqrt(1 + std::log(c.factor) / std::log(static_cast<double>(c.original_max_positions)));
+}
+
 }  // namespace
 
 double yarn_mscale(double factor, double mscale) { return factor <= 1 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0; }
@@ -63,8 +81,11 @@ RopeFrequencies rope_frequencies(const RopeConfig& c, int rotary_dim) {
   } else if (c.type == "yarn") {
     yarn_frequencies(c, rotary_dim, out.inv_freq);
     out.magnitude = static_cast<float>(yarn_magnitude(c));
+  } else if (c.type == "longrope") {
+    longrope_frequencies(c, out.inv_freq);
+    out.magnitude = static_cast<float>(longrope_magnitude(c));
   } else {
-    throw Error(Errc::unsupported, "config.json: rope type '" + c.type + "' is not one of default, linear, llama3, yarn");
+    throw Error(Errc::unsupported, "config.json: rope type '" + c.type + "' is not one of default, linear, llama3, yarn, longrope");
   }
   return out;
 }

@@ -21,6 +21,8 @@ class QuantConfig {
   // Throws Error{bad_input} when a regular expression of the configuration takes too long.
   LinearScheme scheme_of(std::string_view module) const;
 
+  // The type of what is not quantised.
+  const QuantScheme& plain() const { return plain_; }
   bool quantized() const { return !rules_.rules.empty(); }
   // The checkpoint is meant to be run with a KV cache of E4M3.
   bool announces_fp8_kv() const { return rules_.fp8_kv; }

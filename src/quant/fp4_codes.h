@@ -7,6 +7,9 @@
 
 namespace conclave {
 
+// Root mean square of the sixteen codes.
+inline constexpr float kE2m1Rms = 2.926f;
+
 // Value of code (row, k) of codes u8 [rows, cols / 2].
 inline float load_e2m1(const ConstTensorView& codes, std::int64_t row, std::int64_t k) {
   const auto byte = load<std::uint8_t>(codes.data, offset_of(codes, row, k / 2));

@@ -15,6 +15,9 @@ constexpr float kSmallestWeightScale = 1e-12f;
 constexpr float kSmallestGroupScale = 1e-10f;                    // activations, 1 x 128
 constexpr float kSmallestTokenScale = 1.0f / (448.0f * 512.0f);  // activations, one scale per token
 
+// Of codes spread over the whole range.
+constexpr float kCodeRms = f8e4m3::kMax / 1.7320508f;
+
 // Extents of the grid of scales.
 std::int64_t scale_rows(const QuantScheme& s, std::int64_t rows) {
   return s.scale_rows == 0 ? 1 : ceil_div<std::int64_t>(rows, s.scale_rows);
@@ -51,11 +54,13 @@ class Fp8 final : public Codec {
     matrix.scheme = scheme;
     matrix.rows = rows;
     matrix.cols = cols;
-    const NamedTensor weight = tensors.required({".weight"});
+    const NamedTensor weight = tensors.required({".weight"}, {DType::f8e4m3, {rows, cols}, -f8e4m3::kMax, f8e4m3::kMax});
     tensors.expect(weight, {DType::f8e4m3}, rows, cols);
     matrix.codes = weight.view;
-    const NamedTensor scale = tensors.required({".weight_scale_inv", ".weight_scale"});
     const std::int64_t grid_rows = scale_rows(scheme, rows), grid_cols = scale_cols(scheme, cols);
+    const float unit = unit_gain_scale(cols, kCodeRms);
+    const NamedTensor scale =
+        tensors.required({".weight_scale_inv", ".weight_scale"}, {scheme.scale, {grid_rows, grid_cols}, unit, unit});
     matrix.scales = scheme.scale == DType::f8e8m0
                         ? tensors.scales(scale, {DType::f8e8m0, DType::u8, DType::f32}, grid_rows, grid_cols, DType::f8e8m0)
                         : tensors.scales(scale, {DType::f32, DType::bf16, DType::f16, DType::f8e8m0}, grid_rows, grid_cols);

@@ -10,6 +10,7 @@
 #include "quant/elements.h"
 #include "quant/encoding.h"
 #include "quant/linear_tensors.h"
+#include "quant/scales.h"
 
 namespace conclave {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 constexpr std::int64_t kPerWord = 8;
 constexpr int kOffset = 8;               // stored = value + 8
 constexpr float kSmallestScale = 1e-9f;  // of a group of zeros
+constexpr float kCodeRms = 4.6f;         // of values spread over -8..7
 
 std::int64_t groups_of(const QuantScheme& s, std::int64_t cols) {
   return s.scale_cols == 0 ? 1 : ceil_div<std::int64_t>(cols, s.scale_cols);
@@ -62,13 +64,16 @@ class Int4 final : public Codec {
     matrix.rows = rows;
     matrix.cols = cols;
     const std::int64_t groups = groups_of(scheme, cols);
-    const NamedTensor packed = tensors.required({".weight_packed"});
+    const NamedTensor packed = tensors.required({".weight_packed"}, {DType::i32, {rows, ceil_div(cols, kPerWord)}});
     tensors.expect(packed, {DType::i32}, rows, ceil_div(cols, kPerWord));
     matrix.codes = packed.view;
-    matrix.scales = tensors.scales(tensors.required({".weight_scale"}), {DType::bf16, DType::f16, DType::f32}, rows, groups);
+    const float unit = unit_gain_scale(cols, kCodeRms);
+    const NamedTensor scale = tensors.required({".weight_scale"}, {scheme.scale, {rows, groups}, unit, unit});
+    matrix.scales = tensors.scales(scale, {DType::bf16, DType::f16, DType::f32}, rows, groups);
     matrix.scheme.scale = matrix.scales.dtype;
-    const NamedTensor zeros =
-        scheme.zero_point ? tensors.required({".weight_zero_point"}) : tensors.optional({".weight_zero_point"});
+    const NamedTensor zeros = scheme.zero_point
+                                  ? tensors.required({".weight_zero_point"}, {DType::i32, {ceil_div(rows, kPerWord), groups}})
+                                  : tensors.optional({".weight_zero_point"});
     if (scheme.zero_point) {
       tensors.expect(zeros, {DType::i32}, ceil_div(rows, kPerWord), groups);
       matrix.zeros = zeros.view;

@@ -69,10 +69,12 @@ NamedTensor LinearTensors::optional(Suffixes suffixes) {
   return found;
 }
 
-NamedTensor LinearTensors::required(Suffixes suffixes) {
+NamedTensor LinearTensors::required(Suffixes suffixes, const TensorNeed& need) {
   const std::size_t before = problems_.size();
   NamedTensor found = optional(suffixes);
   if (found || problems_.size() != before) return found;
+  for (std::string_view suffix : suffixes)
+    if (const auto made = source_.provide(module_ + std::string(suffix), need)) return {module_ + std::string(suffix), *made};
   std::string others;
   for (std::string_view suffix : suffixes)
     if (suffix != *suffixes.begin()) others += fmt::format("{}'{}{}'", others.empty() ? " (nor " : ", ", module_, suffix);
@@ -98,6 +100,7 @@ ConstTensorView LinearTensors::scales(const NamedTensor& t, DTypes types, std::i
     return {};
   }
   if (grid->dtype == DType::u8) grid->dtype = bytes;
+  if (!source_.has_values()) return *grid;
   if (const std::string bad = describe_bad_scales(*grid); !bad.empty()) {
     problem(t.name, "holds bad scales: " + bad);
     return {};
@@ -111,6 +114,7 @@ float LinearTensors::scalar(const NamedTensor& t, bool inverted) {
     problem(t.name, fmt::format("is {} {}; expected one f32", to_string(t.view.dtype), to_string(t.view.shape)));
     return 0.0f;
   }
+  if (!source_.has_values()) return 1.0f;
   const float published = load_float(t.view, 0);
   const float value = inverted && usable_scale(published) ? 1.0f / published : published;
   if (usable_scale(value)) return value;

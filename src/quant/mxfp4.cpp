@@ -51,11 +51,15 @@ class Mxfp4 final : public Codec {
     matrix.scheme = scheme;
     matrix.rows = rows;
     matrix.cols = cols;
-    const NamedTensor codes = join_blocks(tensors.required({".weight_packed", ".blocks", "_blocks"}));
+    const NamedTensor codes =
+        join_blocks(tensors.required({".weight_packed", ".blocks", "_blocks"}, {DType::u8, {rows, cols / 2}}));
     tensors.expect(codes, {DType::u8}, rows, cols / 2);
     matrix.codes = codes.view;
-    matrix.scales = tensors.scales(tensors.required({".weight_scale", ".scales", "_scales"}), {DType::u8, DType::f8e8m0}, rows,
-                                   cols / kBlock, DType::f8e8m0);
+    const float unit = unit_gain_scale(cols, kE2m1Rms);
+    const TensorNeed need{DType::f8e8m0, {rows, cols / kBlock}, unit, unit};
+    const NamedTensor scale =
+        codes.name.ends_with("blocks") ? tensors.required({".scales", "_scales"}, need) : tensors.required({".weight_scale"}, need);
+    matrix.scales = tensors.scales(scale, {DType::u8, DType::f8e8m0}, rows, cols / kBlock, DType::f8e8m0);
     return tensors.ok() ? matrix : QuantMatrix{};
   }
 

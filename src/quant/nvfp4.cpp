@@ -9,6 +9,7 @@
 #include "quant/encoding.h"
 #include "quant/fp4_codes.h"
 #include "quant/linear_tensors.h"
+#include "quant/scales.h"
 
 namespace conclave {
 namespace {
@@ -29,11 +30,13 @@ class Nvfp4 final : public Codec {
     matrix.scheme = scheme;
     matrix.rows = rows;
     matrix.cols = cols;
-    const NamedTensor weight = tensors.required({".weight", ".weight_packed"});
+    const NamedTensor weight = tensors.required({".weight", ".weight_packed"}, {DType::u8, {rows, cols / 2}});
     tensors.expect(weight, {DType::u8}, rows, cols / 2);
     matrix.codes = weight.view;
-    matrix.scales = tensors.scales(tensors.required({".weight_scale"}), {DType::f8e4m3}, rows, cols / kBlock);
-    const NamedTensor global = tensors.required({".weight_scale_2", ".weight_global_scale"});
+    const NamedTensor scale = tensors.required({".weight_scale"}, {DType::f8e4m3, {rows, cols / kBlock}, 0.75f, 1.0f});
+    matrix.scales = tensors.scales(scale, {DType::f8e4m3}, rows, cols / kBlock);
+    const float unit = unit_gain_scale(cols, kE2m1Rms);
+    const NamedTensor global = tensors.required({".weight_scale_2", ".weight_global_scale"}, {DType::f32, {}, unit, unit});
     matrix.global = tensors.scalar(global, global.name.ends_with("global_scale"));
     const NamedTensor input = tensors.optional({".input_scale", ".input_global_scale"});
     matrix.input_scale = tensors.scalar(input, input.name.ends_with("global_scale"));

@@ -1,4 +1,6 @@
 // f32, f16 and bf16 weights: the codes are the values.
+#include <cmath>
+
 #include "conclave/error.h"
 #include "quant/codec.h"
 #include "quant/elements.h"
@@ -14,10 +16,12 @@ class Plain final : public Codec {
   bool handles(const QuantScheme& s) const noexcept override { return s == kF32 || s == kF16 || s == kBf16; }
 
   // The type of the published tensor decides: a checkpoint may keep single matrices (routers) in another one than torch_dtype.
-  QuantMatrix bind(const TensorSource& source, std::string_view module, const QuantScheme&, std::int64_t rows, std::int64_t cols,
-                   std::vector<std::string>& problems) const override {
+  QuantMatrix bind(const TensorSource& source, std::string_view module, const QuantScheme& scheme, std::int64_t rows,
+                   std::int64_t cols, std::vector<std::string>& problems) const override {
     LinearTensors tensors(source, module, problems);
-    const NamedTensor weight = tensors.required({".weight"});
+    const DType type = scheme == kF32 ? DType::f32 : scheme == kF16 ? DType::f16 : DType::bf16;
+    const float spread = std::sqrt(3.0f / static_cast<float>(cols));
+    const NamedTensor weight = tensors.required({".weight"}, {type, {rows, cols}, -spread, spread});
     tensors.expect(weight, {DType::bf16, DType::f16, DType::f32}, rows, cols);
     if (!tensors.ok()) return {};
     QuantMatrix matrix;

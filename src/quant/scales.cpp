@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "quant/elements.h"
 
@@ -61,6 +62,8 @@ std::string describe_bad_scales(const ConstTensorView& scales) {
                                                         : "finite, above 0 and not subnormal";
   return fmt::format("{} of its {} scales must be {} and are not; the first is {}", bad, rows * cols, allowed, first);
 }
+
+float unit_gain_scale(std::int64_t cols, float code_rms) { return 1.0f / (code_rms * std::sqrt(static_cast<float>(cols))); }
 
 std::uint8_t e8m0_at_least(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);

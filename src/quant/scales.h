@@ -16,6 +16,9 @@ bool usable_scale(float value);
 //   f8e4m3           not negative and not NaN. 0 is allowed: it says that the block is zero (NVFP4's run-time rule writes it)
 std::string describe_bad_scales(const ConstTensorView& scales);
 
+// A scale under which a matrix of `cols` columns, whose codes have this root mean square, keeps the size of its inputs.
+float unit_gain_scale(std::int64_t cols, float code_rms);
+
 // The smallest power of two that is not below `value` (positive, finite), as its E8M0 code: "UE8M0" scales round up.
 std::uint8_t e8m0_at_least(float value);
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "conclave/error.h"
 
@@ -37,6 +39,12 @@ std::optional<Asked> parse(std::string_view name) {
     return asked;
   }
   return std::nullopt;
+}
+
+std::string stacked_name(const Asked& asked) {
+  std::string name = fmt::format("{}.{}", asked.prefix, asked.projection == Projection::down ? "down_proj" : "gate_up_proj");
+  if (asked.part != "weight") name += fmt::format("_{}", asked.part);
+  return name;
 }
 
 // Scales of whole matrices: one for all experts, one for each, or one for each half of each.
@@ -94,8 +102,7 @@ std::optional<ConstTensorView> StackedExperts::find(std::string_view name) const
   const auto asked = parse(name);
   if (!asked) return source_.find(name);
   const bool down = asked->projection == Projection::down;
-  std::string stacked = fmt::format("{}.{}", asked->prefix, down ? "down_proj" : "gate_up_proj");
-  if (asked->part != "weight") stacked += fmt::format("_{}", asked->part);
+  const std::string stacked = stacked_name(*asked);
   const auto found = source_.find(stacked);
   if (!found) return std::nullopt;
   if (asked->expert >= layout_.experts) return std::nullopt;
@@ -114,6 +121,23 @@ std::optional<ConstTensorView> StackedExperts::find(std::string_view name) const
     view.stride = {view.stride[1], view.stride[0]};
   }
   return down ? view : half_of_rows(view, asked->projection == Projection::up, layout_.interleaved);
+}
+
+std::optional<ConstTensorView> StackedExperts::provide(std::string_view name, const TensorNeed& need) const {
+  const auto asked = parse(name);
+  if (!asked) return source_.provide(name, need);
+  constexpr std::string_view kParts[] = {"weight", "weight_scale", "weight_scale_2", "input_scale", "blocks", "scales", "bias"};
+  if (std::find(std::begin(kParts), std::end(kParts), asked->part) == std::end(kParts)) return std::nullopt;
+  TensorNeed whole = need;
+  whole.shape = Shape{layout_.experts};
+  if (!is_global_scale(asked->part)) {
+    const std::int64_t rows = need.shape[0] * (asked->projection == Projection::down ? 1 : 2);
+    whole.shape.push_back(rows);
+    if (need.shape.rank() == 2) whole.shape.push_back(need.shape[1]);
+    if (need.shape.rank() == 2 && layout_.transposed) whole.shape = Shape{layout_.experts, need.shape[1], rows};
+  }
+  if (!source_.provide(stacked_name(*asked), whole)) return std::nullopt;
+  return find(name);
 }
 
 }  // namespace conclave

@@ -30,6 +30,9 @@ class StackedExperts final : public TensorSource {
 
   // Throws Error{corrupt}, naming the stacked tensor, when its shape cannot be that of so many experts.
   std::optional<ConstTensorView> find(std::string_view name) const override;
+  // Has the whole stacked tensor made, where its kind is ever published stacked.
+  std::optional<ConstTensorView> provide(std::string_view name, const TensorNeed&) const override;
+  bool has_values() const override { return source_.has_values(); }
 
  private:
   const TensorSource& source_;

@@ -71,6 +71,21 @@ TEST(ModelConfig, ReadsTheOldScalingType) {
   EXPECT_EQ(parse_model_config(j, nullptr).rope.type, "linear");
 }
 
+// Phi-3's style: the trained length beside the scaling object, and no factor.
+TEST(ModelConfig, ReadsLongrope) {
+  Json j = qwen3();
+  j["rope_scaling"] = {{"type", "longrope"}, {"short_factor", {1.0, 1.5}}, {"long_factor", {2, 64.5}}};
+  j["original_max_position_embeddings"] = 4096;
+  const RopeConfig rope = parse_model_config(j, nullptr).rope;
+  EXPECT_EQ(rope.short_factor, (std::vector<double>{1.0, 1.5}));
+  EXPECT_EQ(rope.long_factor, (std::vector<double>{2.0, 64.5}));
+  EXPECT_EQ(rope.original_max_positions, 4096);
+  EXPECT_EQ(rope.factor, 10.0);  // 40960 / 4096
+  EXPECT_EQ(rope.longest_context, 40960);
+  j["rope_scaling"]["long_factor"] = {2, 0};
+  EXPECT_NE(refusal(j).find("long_factor: expected numbers from"), std::string::npos) << refusal(j);
+}
+
 TEST(ModelConfig, ReadsTheNestedTextConfig) {
   Json outer = {{"architectures", {"Llama4ForConditionalGeneration"}}, {"text_config", qwen3()}};
   outer["text_config"].erase("architectures");

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 #include "conclave/error.h"
 
 namespace conclave {
@@ -67,6 +70,54 @@ TEST(Rope, YarnWithBothMscales) {
   EXPECT_NEAR(f.inv_freq[31], 3.3338e-6, 1e-10);
   EXPECT_EQ(f.magnitude, 1.0f);
   EXPECT_NEAR(yarn_mscale(40, 1), 1.368888, 1e-6);
+}
+
+// Numbers of _compute_longrope_parameters in transformers 5.24 for these parameters, at sequence lengths 4096 and 4097.
+RopeConfig longrope() {
+  RopeConfig c;
+  c.type = "longrope";
+  c.factor = 32;  // 131072 / 4096
+  c.original_max_positions = 4096;
+  c.short_factor = {1.0, 1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0};
+  c.long_factor = {1.0, 1.3, 2.0, 3.5, 6.0, 11.0, 20.0, 32.0};
+  return c;
+}
+
+TEST(Rope, LongropeDividesByTheFactorsOfTheLongestContext) {
+  const float at_trained_length[] = {1.0f,           0.301169306f,   0.0909090936f,   0.0263523124f,
+                                     0.00740740728f, 0.00210818532f, 0.000571428565f, 0.000158113893f};
+  const float beyond[] = {1.0f,           0.243252128f,    0.0500000007f,   0.00903507881f,
+                          0.00166666671f, 0.000287479779f, 4.99999987e-05f, 9.88211832e-06f};
+  RopeConfig c = longrope();
+  for (const auto& [context, expected] : {std::pair{4096, at_trained_length}, std::pair{4097, beyond}}) {
+    c.longest_context = context;
+    const RopeFrequencies f = rope_frequencies(c, 16);
+    ASSERT_EQ(f.inv_freq.size(), 8u);
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_FLOAT_EQ(f.inv_freq[i], expected[i]) << context << ", " << i;
+    EXPECT_FLOAT_EQ(f.magnitude, 1.1902380714238083f);
+  }
+}
+
+TEST(Rope, LongropeScalesByItsFactorUnlessToldOtherwise) {
+  RopeConfig c = longrope();
+  c.factor = 8;
+  EXPECT_FLOAT_EQ(rope_frequencies(c, 16).magnitude, 1.118033988749895f);
+  c.factor = 1;
+  EXPECT_EQ(rope_frequencies(c, 16).magnitude, 1.0f);
+  c.attention_factor = 1.25;
+  EXPECT_EQ(rope_frequencies(c, 16).magnitude, 1.25f);
+}
+
+TEST(Rope, LongropeNeedsAFactorPerPair) {
+  RopeConfig c = longrope();
+  c.long_factor.pop_back();
+  try {
+    rope_frequencies(c, 16);
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Errc::unsupported);
+    EXPECT_NE(std::string(e.what()).find("long_factor of longrope has 7 values; expected 8"), std::string::npos) << e.what();
+  }
 }
 
 TEST(Rope, AnUnknownTypeIsRefusedByName) {

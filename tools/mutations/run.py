@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Plants plausible mistakes one after the other and expects a test to fail for each.
+
+    tools/mutations/run.py --build build/dev [--only TEXT]... [--first N] [--table docs/mutations.md]
+
+list.json holds one mistake per line: the fixture whose numbers show it and what it is (a row of the oracle's table of
+sensitivities), the file, the text that is there exactly once, what replaces it, the test program and its filter. The
+source is put back after each, whatever happens. With --table, the results of this run replace the rows of the same
+mistakes in that file; mistakes that were not planted yet stay in it as such.
+
+Exit status 0: every mistake that was planted was caught.
+"""
+import argparse
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SOURCE = HERE.parent.parent
+HEAD = "| fixture | mistake | planted in | test | result |\n|---|---|---|---|---|\n"
+INTRO = """# Planted mistakes
+
+Each row is a plausible mistake in an architecture, a format or a formula, planted by `tools/mutations/run.py`, and the
+test that was expected to fail for it: `caught` when it did, `SURVIVED` when it did not, `not run yet` otherwise. The
+fixtures and mistakes are those whose effect was measured when the fixtures were made; rows marked there as hidden from
+a bf16 comparison are seen by the float32 one.
+
+"""
+
+
+def build(folder, target):
+    return subprocess.run(["nice", "ninja", "-C", folder, "-j1", target], capture_output=True, text=True, check=False)
+
+
+def program(folder, target):
+    room = target.removesuffix("_test")
+    return Path(folder) / "tests" / room / target
+
+
+def run_test(folder, entry):
+    return subprocess.run([program(folder, entry["target"]), "--gtest_filter=" + entry["filter"]], cwd=SOURCE,
+                          capture_output=True, text=True, errors="replace", timeout=900, check=False)
+
+
+def tests_that_ran(output):
+    found = re.search(r"\[==========\] (\d+) tests? from .* ran\.", output)
+    return int(found.group(1)) if found else 0
+
+
+def plant(folder, entry):
+    """One word for the table: what became of this mistake."""
+    path = SOURCE / entry["file"]
+    original = path.read_text()
+    if original.count(entry["old"]) != 1:
+        return f"the text is there {original.count(entry['old'])} times"
+    try:
+        path.write_text(original.replace(entry["old"], entry["new"]))
+        built = build(folder, entry["target"])
+        if built.returncode != 0:
+            sys.stderr.write(built.stdout[-3000:])
+            return "does not build"
+        done = run_test(folder, entry)
+    finally:
+        path.write_text(original)
+    if done.returncode == 0:
+        return "SURVIVED"
+    return "caught" if "[  FAILED  ]" in done.stdout else f"caught (ended with {done.returncode})"
+
+
+def sound(folder, entries):
+    """Before anything is planted: every test is there and passes."""
+    for target in sorted({e["target"] for e in entries}):
+        built = build(folder, target)
+        if built.returncode != 0:
+            sys.exit(f"{target} does not build:\n{built.stdout[-3000:]}")
+    for target, chosen in sorted({(e["target"], e["filter"]) for e in entries}):
+        done = run_test(folder, {"target": target, "filter": chosen})
+        if done.returncode != 0 or tests_that_ran(done.stdout) == 0:
+            sys.exit(f"{target} {chosen}: expected tests that pass before a mistake is planted\n{done.stdout[-2000:]}")
+
+
+def key(entry):
+    return f"| {entry['fixture']} | {entry['mistake']} | {entry['file']} |"
+
+
+def known_results(table):
+    if not table or not table.exists():
+        return {}
+    rows = [line.split(" | ") for line in table.read_text().splitlines() if line.startswith("| ")]
+    return {" | ".join(row[:3]) + " |": row[-1].removesuffix(" |") for row in rows if len(row) == 5}
+
+
+def write_table(table, entries, results):
+    rows = []
+    for e in entries:
+        test = e["filter"].split(":")[0].lstrip("*")
+        rows.append(f"{key(e)} `{test}` | {results.get(key(e), 'not run yet')} |")
+    caught = sum(results.get(key(e), "").startswith("caught") for e in entries)
+    ran = sum(results.get(key(e), "not run yet") != "not run yet" for e in entries)
+    table.write_text(f"{INTRO}{len(entries)} mistakes, {ran} planted, {caught} caught.\n\n{HEAD}" + "\n".join(rows) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build/dev", help="a configured build folder (Ninja)")
+    parser.add_argument("--only", action="append", default=[], help="mistakes whose row has this text; may be repeated")
+    parser.add_argument("--first", type=int, help="at most so many")
+    parser.add_argument("--table", type=Path, help="a Markdown file to bring up to date")
+    flags = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the source is put back
+
+    entries = json.loads((HERE / "list.json").read_text())
+    chosen = [e for e in entries if not flags.only or any(text in key(e) for text in flags.only)][:flags.first]
+    results = known_results(flags.table)
+    if chosen:
+        sound(flags.build, chosen)
+    escaped = 0
+    for e in chosen:
+        start = time.monotonic()
+        results[key(e)] = result = plant(flags.build, e)
+        escaped += not result.startswith("caught")
+        print(f"{result:<12} {time.monotonic() - start:6.1f} s  {e['fixture']}: {e['mistake']}", flush=True)
+        if flags.table:
+            write_table(flags.table, entries, results)
+    if flags.table:
+        write_table(flags.table, entries, results)
+    for target in sorted({e["target"] for e in chosen}):
+        build(flags.build, target)  # of the source as it is
+    return 1 if escaped else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
