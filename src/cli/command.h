@@ -17,6 +17,7 @@ inline constexpr int kInterrupted = 130;  // Ctrl-C
 void add_run(CLI::App& app, Action&);
 void add_chat(CLI::App& app, Action&);
 void add_inspect(CLI::App& app, Action&);
+void add_check(CLI::App& app, Action&);
 void add_logits(CLI::App& app, Action&);
 void add_doctor(CLI::App& app, Action&);
 

@@ -19,7 +19,7 @@ namespace conclave::cli {
 namespace {
 
 // Every command, in the order of --help.
-constexpr void (*kCommands[])(CLI::App&, Action&) = {add_run, add_chat, add_inspect, add_logits, add_doctor};
+constexpr void (*kCommands[])(CLI::App&, Action&) = {add_run, add_chat, add_inspect, add_check, add_logits, add_doctor};
 
 const std::map<std::string, LogLevel> kLevels{{"debug", LogLevel::debug},
                                               {"info", LogLevel::info},

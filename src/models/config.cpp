@@ -23,9 +23,13 @@ std::string shown(const Json& value) {
 
 // Where the rope's own keys live: transformers 5 has one object with theta in it, transformers 4 a scaling object beside
 // rope_theta.
-const Json* rope_object(const Json& model) {
-  for (const char* key : {"rope_parameters", "rope_scaling"})
-    if (const auto it = model.find(key); it != model.end() && it->is_object()) return &*it;
+const Json* rope_object(ConfigReader& model) {
+  for (const char* key : {"rope_parameters", "rope_scaling"}) {
+    const Json* found = model.find({key});
+    if (found == nullptr) continue;
+    if (found->is_object()) return found;
+    model.problem(fmt::format("{}: expected an object, found a value of type {}", key, found->type_name()));
+  }
   return nullptr;
 }
 
@@ -207,7 +211,7 @@ ModelConfig parse_model_config(const Json& config, const Json* generation_config
     reader.problem(fmt::format("num_attention_heads {} is not a multiple of num_key_value_heads {}", out.heads, out.kv_heads));
 
   const Json none = Json::object();
-  const Json* rope = rope_object(*out.json);
+  const Json* rope = rope_object(reader);
   ConfigReader rope_reader(rope != nullptr ? *rope : none);
   out.rope = parse_rope(reader, rope_reader, out.max_positions);
   const auto turned = std::lround(out.head_dim * rope_partial(reader, rope_reader));

@@ -160,6 +160,7 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
     if (problem.activation.gated) expert.gate = part(e, Part::gate, problem.inter, problem.hidden);
     expert.up = part(e, Part::up, problem.inter, problem.hidden);
     expert.down = part(e, Part::down, problem.hidden, problem.inter);
+    compare_halves(expert, source);
     const Bias bias = problem.expert_bias ? Bias::required : Bias::none;
     if (problem.activation.gated) expert.gate_bias = bias_of(source, module(e, Part::gate), problem.inter, bias);
     expert.up_bias = bias_of(source, module(e, Part::up), problem.inter, bias);
@@ -167,6 +168,13 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
     weights.experts.push_back(expert);
   }
   problem.weights = scheme.value_or(kBf16);
+}
+
+// Publishers calibrate gate and up apart or together; kernels must not assume either.
+void Loader::compare_halves(const moe::Expert& expert, const TensorSource& source) {
+  if (!expert.gate || !expert.up || !expert.up.scheme.global || !source.has_values()) return;
+  ++halves_;
+  if (expert.gate.global != expert.up.global) ++unequal_halves_;
 }
 
 void Loader::build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem& problem,
@@ -198,6 +206,7 @@ const std::string* Loader::decided_before(const moe::MoeProblem& problem) const 
 void Loader::decide(const std::string& layer, const moe::MoeProblem& problem, const moe::MoeBackend& backend,
                     std::string_view details, std::string reasons) {
   decided_.emplace_back(problem, backend.name());
+  report_.experts.push_back(problem);
   report_.lines.push_back(
       {layer + " and alike: " + to_string(problem), fmt::format("{}{}", backend.name(), details), std::move(reasons)});
 }
@@ -269,6 +278,7 @@ void Loader::count(const std::string& kind, const QuantMatrix& matrix) {
 
 void Loader::report_counts() {
   const KvSpec kv = kv_spec();
+  report_.size.latent_kv = kv.latent_values > 0;
   report_.size.kv_values_per_token = kv.page_bytes() / kv.page_tokens / size_of(kv.dtype);
   for (const auto& [kind, sum] : report_.size.formats)
     report_.lines.push_back({kind, fmt::format("{} tensors, {:.1f} MB", sum.tensors, static_cast<double>(sum.bytes) / 1e6), ""});
@@ -276,6 +286,7 @@ void Loader::report_counts() {
 
 ModelReport Loader::build() {
   check_all_used();
+  if (context_.all_problems != nullptr) *context_.all_problems = problems_;
   Problems told;
   for (std::string& words : problems_) told.add(std::move(words));
   told.throw_if_any(Errc::corrupt, checkpoint_.files().location());
@@ -283,6 +294,9 @@ ModelReport Loader::build() {
   if (quant_.announces_fp8_kv() ||
       std::any_of(kv_scales_.begin(), kv_scales_.end(), [](const KvScales& k) { return k.published(); }))
     report_.notes.push_back(describe(kv_scales_) + "; they are used by an fp8 cache only");
+  if (halves_ > 0)
+    report_.notes.push_back(fmt::format("gate and up have different global scales in {} of {} experts{}", unequal_halves_, halves_,
+                                        unequal_halves_ > 0 ? "; each half keeps its own" : ""));
   if (kv_.recurrent.layers > 0)
     report_.notes.push_back(
         fmt::format("{} layers keep {:.1f} MB of float32 state for each sequence beside its KV pages; what prompts have in common "

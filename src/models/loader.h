@@ -74,6 +74,7 @@ class Loader {
   ConstTensorView bias_of(const TensorSource&, const std::string& module, std::int64_t rows, Bias);
   std::optional<ConstTensorView> values_of(const TensorSource&, const std::string& name, const Shape&, float low, float high);
   void bind_experts(moe::ExpertWeights&, moe::MoeProblem&, const std::string& layer, const ExpertModule&, const TensorSource&);
+  void compare_halves(const moe::Expert&, const TensorSource&);
   void build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem&,
                      const moe::ExpertWeights&);
   void check_all_used();
@@ -100,6 +101,7 @@ class Loader {
   // Distinct problems so far, each with the backend that its first layer took: later layers take the same.
   std::vector<std::pair<moe::MoeProblem, std::string>> decided_;
   std::vector<KvScales> kv_scales_;
+  std::int64_t halves_ = 0, unequal_halves_ = 0;  // experts whose gate and up have a global scale each
   KvSpec kv_;
   ModelReport report_;
 };

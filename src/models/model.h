@@ -12,6 +12,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "models/config.h"
+#include "moe/problem.h"
 #include "nn/forward.h"
 #include "nn/kv_cache.h"
 #include "ops/batch.h"
@@ -30,6 +31,7 @@ struct ModelSize {
   std::int64_t parameters = 0, active = 0, embedding = 0;
   std::int64_t weight_bytes = 0;         // with scales
   std::int64_t kv_values_per_token = 0;  // in the cache, all layers together
+  bool latent_kv = false;                // of these, keys and values are one vector for all heads (MLA)
 };
 
 // What was decided while loading, for people: one line per distinct problem of experts, and one per kind of matrix.
@@ -41,7 +43,8 @@ struct ModelReport {
   };
   std::vector<Line> lines;
   ModelSize size;
-  std::vector<std::string> notes;  // "KV scales: 3 of 3 layers published (...)", tensors that are not used, ...
+  std::vector<moe::MoeProblem> experts;  // distinct ones
+  std::vector<std::string> notes;        // "KV scales: 3 of 3 layers published (...)", tensors that are not used, ...
 };
 
 class Model {
@@ -67,6 +70,7 @@ struct LoadContext {
   bool plan_only = false;            // bind, check and decide, but pack nothing: the report is complete, the model cannot run
   std::int32_t max_tokens = 512;     // most rows of one step
   std::int32_t max_context = 0;      // longest sequence; 0: as long as the model knows positions
+  std::vector<std::string>* all_problems = nullptr;  // gets every problem of the files; the error that is thrown tells twenty
   // Called now and then with bytes of weights prepared so far, of all; may be empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
 };

@@ -106,6 +106,16 @@ TEST(ModelConfig, ListsEveryProblemAtOnce) {
     EXPECT_NE(words.find(part), std::string::npos) << part << " in: " << words;
 }
 
+TEST(ModelConfig, RopeScalingMustBeAnObject) {  // "yarn" alone would otherwise run without any scaling
+  for (const char* key : {"rope_scaling", "rope_parameters"})
+    for (const char* value : {"\"yarn\"", "4.0", "[]", "true"}) {
+      Json j = qwen3();
+      j.erase("rope_parameters");
+      j[key] = Json::parse(value);
+      EXPECT_NE(refusal(j).find(key), std::string::npos) << key << " = " << value;
+    }
+}
+
 TEST(ModelConfig, HostileValuesAreRefused) {
   const char* values[] = {"null", "[]", "{}", "1e308", "18446744073709551615", "-9223372036854775808", "0", "\"\"", "true", "1.5"};
   for (const char* key : {"num_hidden_layers", "hidden_size", "vocab_size", "num_attention_heads"})

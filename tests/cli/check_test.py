@@ -1,0 +1,105 @@
+"""conclave check: problems, sizes and plans, for people and for scripts."""
+import json
+import shutil
+import struct
+
+from harness import BF16, NVFP4, SOURCE, Program
+
+CONFIGS = SOURCE / "tests" / "data" / "configs"
+
+
+def edit_header(file, change):
+    """Rewrites the header of a safetensors file; the data stays where it is."""
+    data = file.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    file.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length:])
+
+
+class Check(Program):
+    def published(self, name):
+        folder = self.folder / name
+        folder.mkdir()
+        shutil.copy(CONFIGS / f"{name}.json", folder / "config.json")
+        return folder
+
+    def report(self, *words):
+        return json.loads(self.succeed("check", *words, "--json").stdout)
+
+    def test_a_sound_model(self):
+        for words in ([], [NVFP4], [BF16], [NVFP4, "--deep"]):
+            text = self.succeed("check", *words).stdout
+            self.assertIn("No problems", text)
+            self.assertIn("* cpu_pipeline", text)
+        self.assertIn("gate and up have different global scales in 24 of 24 experts; each half keeps its own", text)
+
+    def test_b027_missing_unknown_and_misshaped_tensors_are_all_told(self):
+        folder = self.folder / "broken"
+        shutil.copytree(NVFP4, folder)
+
+        def change(header):
+            for expert in range(30):
+                name = f"model.layers.{expert % 3}.mlp.experts.{expert % 8}.up_proj.weight"
+                if name in header:
+                    header[name + "_odd"] = header.pop(name)
+            header["model.norm.weight"]["shape"].insert(0, 1)
+
+        edit_header(folder / "model.safetensors", change)
+        done = self.run_program("check", folder, "--json")
+        self.assertEqual(done.returncode, 1)
+        problems = json.loads(done.stdout)["problems"]
+        self.assertEqual(sum(p.startswith("model.norm.weight: expected [256]") for p in problems), 1)
+        self.assertEqual(sum("up_proj.weight_odd is in the checkpoint" in p for p in problems), 24)
+        self.assertEqual(sum("up_proj" in p and "missing" in p for p in problems), 24)
+
+    def test_b005_deep_reads_the_scales(self):
+        folder = self.folder / "broken"
+        shutil.copytree(NVFP4, folder)
+        file = folder / "model.safetensors"
+        data = bytearray(file.read_bytes())
+        (length,) = struct.unpack("<Q", data[:8])
+        name = "model.layers.1.mlp.experts.5.down_proj.weight_scale_2"
+        at = 8 + length + json.loads(data[8:8 + length])[name]["data_offsets"][0]
+        data[at:at + 4] = struct.pack("<f", float("inf"))
+        file.write_bytes(data)
+        self.assertIn("No problems of names, types and shapes", self.succeed("check", folder).stdout)
+        done = self.run_program("check", folder, "--deep")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(name, done.stdout)
+
+    def test_sizes_are_what_the_makers_say(self):
+        for name, total, active in (("gpt-oss-20b", 20.9, 3.6), ("qwen3-30b-a3b", 30.5, 3.3), ("deepseek-r1", 671, 37)):
+            report = self.report(self.published(name), "--load-format", "dummy")
+            self.assertAlmostEqual(report["parameters"] / 1e9, total, delta=0.01 * total)
+            self.assertAlmostEqual((report["active_parameters"]) / 1e9, active, delta=0.17 * active)
+
+    def test_b015_sizes_that_cut_a_block_are_refused_with_the_reason(self):
+        folder = self.published("qwen3-30b-a3b")
+        config = json.loads((folder / "config.json").read_text())
+        config |= {"moe_intermediate_size": 320, "num_hidden_layers": 2,
+                   "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128], "activation_scheme": "dynamic"}}
+        (folder / "config.json").write_text(json.dumps(config))
+        sizes = {s["ranks"]: s for s in self.report(folder, "--load-format", "dummy")["tensor_parallel"]}
+        self.assertTrue(sizes[1]["valid"])
+        for ranks in (2, 4, 8):
+            self.assertFalse(sizes[ranks]["valid"])
+            self.assertIn(f"320 gives each rank {320 // ranks}, which cuts the fp8_block128 blocks of 128", str(sizes[ranks]["problems"]))
+
+    def test_b066_every_device_has_kernels_or_a_reason(self):
+        names = ["scalar", "avx2", "avx512", "sm_80", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121"]
+        words = [word for name in names for word in ("--device", name)]
+        for model in (NVFP4, BF16):
+            devices = self.report(model, *words)["devices"]
+            self.assertEqual([d["device"] for d in devices[1:]], names)
+            for device in devices:
+                if device["runs"]:
+                    self.assertTrue(device["decisions"][0]["reasons"])
+                else:
+                    self.assertIn("no backend", device["refusal"])
+            self.assertTrue(all(d["runs"] for d in devices[:4]))
+
+    def test_wrong_words(self):
+        self.fail_with(2, "sm_91", "check", NVFP4, "--device", "sm_91")
+        self.fail_with(1, "config.json", "check", self.cwd)
