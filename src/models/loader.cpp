@@ -117,11 +117,6 @@ void Loader::embedding(QuantMatrix& slot, const std::string& module, std::int64_
 }
 
 void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem,
-                     const ExpertModule& module) {
-  experts(slot, layer, std::move(problem), module, checkpoint_);
-}
-
-void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem,
                      const ExpertModule& module, const TensorSource& source) {
   problem.max_tokens = context_.max_tokens;
   auto weights = std::make_shared<moe::ExpertWeights>();

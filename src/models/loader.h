@@ -40,11 +40,10 @@ class Loader {
   void linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix&, ConstTensorView bias, const std::string& where);
 
   // The routed experts of one layer. `problem` says everything but the formats, which come from the weights.
-  // `expert_module(e, part)` is the published path of expert e's gate, up or down projection.
+  // `expert_module(e, part)` is the published path of expert e's gate, up or down projection, which is looked up in source(), or in
+  // another source over it (StackedExperts) that is needed only during this call.
   enum class Part : std::uint8_t { gate, up, down };
   using ExpertModule = std::function<std::string(std::int32_t expert, Part part)>;
-  void experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem, const ExpertModule&);
-  // The same, looked up in another source over the checkpoint (StackedExperts), which is needed only during this call.
   void experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem, const ExpertModule&,
                const TensorSource& source);
   const TensorSource& source() const { return checkpoint_; }

@@ -138,14 +138,12 @@ std::unique_ptr<Mlp> squared_relu_mlp(Loader& loader, const std::string& at, std
 }
 
 std::unique_ptr<Block> experts(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
-  auto block = std::make_unique<MoeLayer>();
-  loader.plain_linear(block->parts().router, at + "gate", keys.experts, c.hidden);
-  loader.parameter(block->parts().selection_bias, at + "gate.e_score_correction_bias", keys.experts);
   moe::MoeProblem problem = expert_problem(keys.experts, keys.top_k, c.hidden, keys.expert_inter);
   problem.routing = keys.routing;
   problem.activation.kind = moe::Activation::relu2;
   problem.activation.gated = false;
-  loader.experts(block->parts().experts, at + "experts", problem, expert_modules(at, kGateUpDown));
+  auto block = moe_block(loader, at, problem);
+  loader.parameter(block->parts().selection_bias, at + "gate.e_score_correction_bias", keys.experts);
   if (keys.shared_inter > 0) block->parts().shared = squared_relu_mlp(loader, at + "shared_experts.", c.hidden, keys.shared_inter);
   return block;
 }
