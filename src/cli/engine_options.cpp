@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <iterator>
 
 #include "cli/interrupt.h"
 #include "cli/progress_bar.h"
 #include "io/mapped_file.h"
+#include "models/model_files.h"
 
 namespace conclave::cli {
 
@@ -16,10 +18,17 @@ void add_model_flag(CLI::App& command, std::string& model) {
       "Folder with config.json, safetensors and tokenizer.json, or org/name of the hub; left out: the built-in model");
 }
 
+CLI::Option* add_load_format_flag(CLI::App& command, std::string& format) {
+  return command
+      .add_option("--load-format", format, "auto, or dummy: random weights as config.json describes them; no weights need be there")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kLoadFormats), std::end(kLoadFormats))));
+}
+
 void add_engine_flags(CLI::App& command, EngineFlags& flags) {
   EngineOptions& o = flags.options;
   const char* group = "Engine";
   add_model_flag(command, o.model);
+  add_load_format_flag(command, o.load_format)->group(group);
   command.add_option("--threads", o.threads, "Threads that compute; 0: as many as this process may use")
       ->envname("CONCLAVE_THREADS")
       ->check(CLI::Range(0, 4096))

@@ -22,6 +22,8 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags);
 void add_sampling_flags(CLI::App& command, SamplingParams& sampling);
 // --model or a positional one; nothing: the built-in model.
 void add_model_flag(CLI::App& command, std::string& model);
+// --load-format
+CLI::Option* add_load_format_flag(CLI::App& command, std::string& format);
 
 // Opens the engine with a progress bar on stderr. Throws Error.
 std::unique_ptr<Engine> open_engine(EngineFlags flags);
