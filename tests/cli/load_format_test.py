@@ -7,8 +7,8 @@ CONFIGS = SOURCE / "tests" / "data" / "configs"
 # Widths are the published ones but for these, so that each takes seconds and less than 2 GB.
 SMALL = {"num_hidden_layers": 2, "vocab_size": 1024, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 2}
 CUTS = {
-    "deepseek-r1": {"first_k_dense_replace": 1, "intermediate_size": 2048, "num_attention_heads": 16, "n_routed_experts": 8, "n_group": 4, "topk_group": 2,
-                    "num_experts_per_tok": 2, "num_key_value_heads": 16},
+    "deepseek-r1": {"first_k_dense_replace": 1, "intermediate_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 16,
+                    "n_routed_experts": 8, "n_group": 4, "topk_group": 2, "num_experts_per_tok": 2},
     "gpt-oss-20b": {"num_local_experts": 4},
     "gpt-oss-120b": {"num_local_experts": 8},
     "llama-3.3-70b-fp4": {"intermediate_size": 4096},
