@@ -19,6 +19,7 @@ namespace conclave {
 
 struct EngineOptions {
   std::string model{};               // folder, or org/name of the hub; empty: the built-in model
+  std::string load_format = "auto";  // auto; dummy: random weights in place of the model's, which need not be there
   bool skip_tokenizer_init = false;  // token ids in and out only; the folder needs no tokenizer
   std::string chat_template{};       // Jinja text used instead of the model's; empty: the model's
   bool generation_config = true;     // take sampling defaults from generation_config.json

@@ -145,8 +145,7 @@ void add_check(CLI::App& app, Action& action) {
       ->check(CLI::IsMember(std::vector<std::string>(describable_devices().begin(), describable_devices().end())));
   command->add_option("--moe-backend", flags->options.moe_backend, "Decide as if this were asked for")
       ->envname("CONCLAVE_MOE_BACKEND");
-  command->add_option("--load-format", flags->load_format, "dummy: config.json alone, as if every tensor were there")
-      ->check(CLI::IsMember({"auto", "dummy"}));
+  add_load_format_flag(*command, flags->load_format);
   command->add_flag("--json", flags->json, "Everything as JSON on stdout");
   command->callback([flags, &action] { action = [flags] { return check(*flags); }; });
 }

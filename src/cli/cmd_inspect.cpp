@@ -16,22 +16,20 @@ namespace conclave::cli {
 namespace {
 
 struct InspectFlags {
-  std::string model, moe_backend = "auto";
+  std::string model, moe_backend = "auto", load_format = "auto";
   int threads = 0;
   bool tensors = false;
 };
 
-void print_description(const ModelDescription& d, const Checkpoint& checkpoint) {
+void print_description(const ModelDescription& d, const FileSet& files) {
   const ModelConfig& c = d.config;
   fmt::print("{}\n  {}: {} layers, hidden {}, vocabulary {}, {} heads ({} for keys and values) of {}, context {}\n",
-             checkpoint.files().location(), c.architecture, c.layers, c.hidden, c.vocab, c.heads, c.kv_heads, c.head_dim,
-             c.max_positions);
-  fmt::print("  {} tensors, {:.1f} MB; quantisation: {}\n", checkpoint.names().size(),
-             static_cast<double>(checkpoint.total_bytes()) / 1e6, d.quant.describe());
-  fmt::print("  end tokens: {}\n", fmt::join(c.eos_ids, ", "));
+             files.location(), c.architecture, c.layers, c.hidden, c.vocab, c.heads, c.kv_heads, c.head_dim, c.max_positions);
+  fmt::print("  quantisation: {}\n  end tokens: {}\n", d.quant.describe(), fmt::join(c.eos_ids, ", "));
 }
 
 void print_types(const Checkpoint& checkpoint) {
+  fmt::print("  {} tensors, {:.1f} MB\n", checkpoint.names().size(), static_cast<double>(checkpoint.total_bytes()) / 1e6);
   std::map<std::string, std::pair<int, std::size_t>> types;
   for (const std::string& name : checkpoint.names()) {
     const TensorInfo info = *checkpoint.info(name);
@@ -43,11 +41,19 @@ void print_types(const Checkpoint& checkpoint) {
     fmt::print("    {:<8} {:>6} tensors {:>12.3f} MB\n", type, sum.first, static_cast<double>(sum.second) / 1e6);
 }
 
-void print_tensors(const Checkpoint& checkpoint) {
+void print_tensors(const Checkpoint& checkpoint, bool each) {
+  print_types(checkpoint);
+  if (!each) return;
   for (const std::string& name : checkpoint.names()) {
     const TensorInfo info = *checkpoint.info(name);
     fmt::print("  {:<8} [{}] {}  ({})\n", info.dtype, fmt::join(info.shape, ", "), printable(name), info.file);
   }
+}
+
+void print_size(const ModelSize& size) {
+  const auto billions = [](std::int64_t n) { return static_cast<double>(n) / 1e9; };
+  fmt::print("  {:.2f} billion parameters, {:.2f} active per token; KV cache: {} bytes per token in bf16\n",
+             billions(size.parameters), billions(size.active), 2 * size.kv_values_per_token);
 }
 
 void print_report(const ModelReport& report) {
@@ -63,13 +69,16 @@ void print_report(const ModelReport& report) {
 int inspect(const InspectFlags& flags) {
   count_interrupts();
   const std::shared_ptr<const FileSet> files = open_files(flags.model);
-  const auto checkpoint = Checkpoint::open(files);
-  print_description(describe_model(*files), *checkpoint);
-  print_types(*checkpoint);
-  if (flags.tensors) print_tensors(*checkpoint);
+  const auto checkpoint = open_weights(files, flags.load_format, DummyValues::none);
+  print_description(describe_model(*files), *files);
   const auto device = open_cpu_device(flags.threads);
   const auto ops = make_cpu_ops(device->caps());
-  print_report(plan_model(*checkpoint, {*device, *ops, flags.moe_backend}));
+  const bool dummy = !checkpoint->has_values();
+  if (!dummy) print_tensors(*checkpoint, flags.tensors);
+  const ModelReport report = plan_model(*checkpoint, {*device, *ops, flags.moe_backend});
+  if (dummy) print_tensors(*checkpoint, flags.tensors);  // the plan is what names them
+  print_size(report.size);
+  print_report(report);
   return kSuccess;
 }
 
@@ -82,6 +91,7 @@ void add_inspect(CLI::App& app, Action& action) {
       "Reads no weights, so it is quick on any model.\n"
       "Example: conclave inspect /models/Qwen3-30B-A3B --moe-backend latency");
   add_model_argument(*command, flags->model);
+  add_load_format_flag(*command, flags->load_format);
   add_compute_flags(*command, flags->threads, flags->moe_backend);
   command->add_flag("--tensors", flags->tensors, "List every tensor");
   command->callback([flags, &action] { action = [flags] { return inspect(*flags); }; });

@@ -15,7 +15,7 @@ namespace conclave::cli {
 namespace {
 
 struct LogitsFlags {
-  std::string model, ids, out, moe_backend = "auto";
+  std::string model, ids, out, moe_backend = "auto", load_format = "auto";
   int threads = 0, new_tokens = 0, chunk = 512;
   bool reference = false, skip_tokenizer = false;
 };
@@ -85,15 +85,15 @@ int logits(const LogitsFlags& flags) {
   std::vector<std::int32_t> prompt = parse_ids(flags.ids);
   // A step has a row of logits, as wide as the vocabulary, for each of its tokens.
   const auto chunk = static_cast<int>(std::min(static_cast<std::size_t>(flags.chunk), prompt.size()));
-  const std::shared_ptr<const FileSet> files = open_files(flags.model);
-  const auto checkpoint = Checkpoint::open(files);
+  const auto checkpoint = open_weights(open_files(flags.model), flags.load_format);
   const auto device = open_cpu_device(flags.threads);
   const auto ops = flags.reference ? make_reference_ops() : make_cpu_ops(device->caps());
   LoadContext context{*device, *ops, flags.reference ? "reference" : flags.moe_backend};
+  const auto length = static_cast<std::int64_t>(prompt.size()) + flags.new_tokens;
   context.max_tokens = chunk;
+  context.max_context = static_cast<std::int32_t>(std::min<std::int64_t>(length, INT32_MAX));
   const auto model = load_model(*checkpoint, context);
   check_ids(prompt, model->config());
-  const auto length = static_cast<std::int64_t>(prompt.size()) + flags.new_tokens;
   if (length > model->config().max_positions)
     throw Error(Errc::bad_input, fmt::format("{} tokens of prompt and answer: the model knows positions up to {}", length,
                                              model->config().max_positions));
@@ -114,6 +114,7 @@ void add_logits(CLI::App& app, Action& action) {
       "The file of --out holds ids [T], logits [T, V], greedy [N] and margin [N] (float32, the top-1 to top-2 gap).\n"
       "Example: conclave logits /models/tiny --ids 5,17,42 --f32 --new 8 --out logits.safetensors");
   add_model_argument(*command, flags->model);
+  add_load_format_flag(*command, flags->load_format);
   command->add_option("--ids", flags->ids, "The prompt, such as 5,17,42")->required()->check(some_text());
   command->add_flag("--f32", flags->reference, "By the float32 reference path with a float32 cache");
   command->add_option("--new", flags->new_tokens, "Greedy tokens to add")->transform(whole_number(0, 1 << 20));

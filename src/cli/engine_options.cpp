@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <iterator>
 
 #include "base/in_quotes.h"
 #include "cli/interrupt.h"
@@ -41,10 +42,17 @@ void add_compute_flags(CLI::App& command, int& threads, std::string& moe_backend
       ->group(kEngineGroup);
 }
 
+CLI::Option* add_load_format_flag(CLI::App& command, std::string& format) {
+  return command
+      .add_option("--load-format", format, "auto, or dummy: random weights as config.json describes them; no weights need be there")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kLoadFormats), std::end(kLoadFormats))));
+}
+
 void add_engine_flags(CLI::App& command, EngineFlags& flags) {
   EngineOptions& o = flags.options;
   const char* group = kEngineGroup;
   command.add_option("-m,--model", o.model, kModelHelp)->check(some_text());
+  add_load_format_flag(command, o.load_format)->group(group);
   add_compute_flags(command, o.threads, o.moe_backend);
   command.add_option("--dtype", flags.dtype, "auto, or float32: everything by the slow reference with a float32 cache")
       ->check(CLI::IsMember({"auto", "float32"}))

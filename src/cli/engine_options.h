@@ -23,6 +23,8 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags);
 void add_sampling_flags(CLI::App& command, SamplingParams& sampling);
 // The model as the command's one positional argument.
 void add_model_argument(CLI::App& command, std::string& model);
+// --load-format
+CLI::Option* add_load_format_flag(CLI::App& command, std::string& format);
 // --threads and --moe-backend.
 void add_compute_flags(CLI::App& command, int& threads, std::string& moe_backend);
 

@@ -47,7 +47,7 @@ LoadedModel load(const EngineOptions& options, const StepLimits& limits) {
   }
   out.device = open_cpu_device(options.threads);
   out.ops = options.reference ? make_reference_ops() : make_cpu_ops(out.device->caps());
-  out.checkpoint = Checkpoint::open(files);
+  out.checkpoint = open_weights(files, options.load_format);
   // The float32 path is the reference in every part, the experts too unless theirs is asked for by name.
   const bool reference_experts = options.reference && options.moe_backend == moe::kDefaultBackend;
   LoadContext context{.device = *out.device,
@@ -55,6 +55,7 @@ LoadedModel load(const EngineOptions& options, const StepLimits& limits) {
                       .moe_backend = reference_experts ? "reference" : options.moe_backend,
                       .verify = options.verify,
                       .max_tokens = limits.max_num_batched_tokens,
+                      .max_context = options.max_model_len,
                       .progress = options.progress};
   out.model = load_model(*out.checkpoint, context);
   out.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -3,9 +3,10 @@
 
 #include <filesystem>
 
-#include "checkpoint/dummy_checkpoint.h"
+#include "conclave/error.h"
 #include "device/device.h"
 #include "models/model.h"
+#include "models/model_files.h"
 #include "ops/ops.h"
 
 namespace conclave {
@@ -70,6 +71,16 @@ TEST_P(PublishedSize, ListsItsTensors) {
   for (const std::string& name : planned.tensors->names())
     if (name.ends_with("weight_scale_2")) globals += planned.tensors->info(name)->bytes;
   EXPECT_EQ(listed, counted + globals);
+}
+
+TEST(LoadFormat, AnUnknownOneIsRefusedByName) {
+  try {
+    open_weights(std::make_shared<ConfigOnly>("mixtral-8x7b"), "dumy");
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Errc::bad_input);
+    EXPECT_NE(std::string(e.what()).find("'dumy' is not known"), std::string::npos) << e.what();
+  }
 }
 
 std::string name_of(const testing::TestParamInfo<Published>& info) {

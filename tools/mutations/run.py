@@ -26,8 +26,8 @@ INTRO = """# Planted mistakes
 
 Each row is a plausible mistake in an architecture, a format or a formula, planted by `tools/mutations/run.py`, and the
 test that was expected to fail for it: `caught` when it did, `SURVIVED` when it did not, `not run yet` otherwise. The
-fixtures and mistakes are those whose effect was measured when the fixtures were made; rows marked there as hidden from
-a bf16 comparison are seen by the float32 one.
+fixtures and mistakes are those whose effect was measured when the fixtures were made. Most lie beside the tree (`../shared`):
+without them the script refuses to start.
 
 """
 
