@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "models/model.h"
+#include "models/model_files.h"
 
 namespace conclave::cli {
 namespace {

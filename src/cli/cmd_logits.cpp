@@ -9,6 +9,7 @@
 #include "cli/engine_options.h"
 #include "cli/interrupt.h"
 #include "cli/number_check.h"
+#include "models/model_files.h"
 #include "models/single_sequence.h"
 
 namespace conclave::cli {

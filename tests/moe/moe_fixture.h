@@ -6,6 +6,7 @@
 #include <string>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/safetensors_file.h"
 #include "moe/problem.h"
 #include "moe/weights.h"
 
