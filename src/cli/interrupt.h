@@ -7,6 +7,9 @@ namespace conclave::cli {
 // once, so that a program that does not look can still be stopped.
 void count_interrupts();
 int interrupts() noexcept;
+// A descriptor that can be read once there was an interrupt, for poll(): a signal may arrive just before a wait begins, or in
+// another thread, and would not end it. -1 before count_interrupts().
+int interrupt_event() noexcept;
 void forget_interrupts() noexcept;
 
 // Whether SIGTERM has come. It is never forgotten: unlike Ctrl-C it is not about one answer.

@@ -102,4 +102,4 @@ class Check(Program):
 
     def test_wrong_words(self):
         self.fail_with(2, "sm_91", "check", NVFP4, "--device", "sm_91")
-        self.fail_with(1, "config.json", "check", self.cwd)
+        self.fail_with(1, "holds no weights", "check", self.cwd)
