@@ -4,9 +4,11 @@
 //   auto engine = conclave::Engine::open({});                        // the model built into the library
 //   std::jthread loop([&](std::stop_token stop) { engine->run(stop); });
 //   auto answer = engine->submit({.prompt = std::vector<conclave::ChatMessage>{{"user", "Two and three?"}}});
-//   if (auto* stream = std::get_if<std::unique_ptr<conclave::TokenStream>>(&answer))
-//     for (auto event = (*stream)->next(); auto* delta = std::get_if<conclave::Delta>(&event); event = (*stream)->next())
-//       std::cout << delta->text << std::flush;
+//   if (auto* refused = std::get_if<conclave::Error>(&answer)) return std::cerr << refused->what() << '\n', 1;
+//   auto& stream = *std::get<std::unique_ptr<conclave::TokenStream>>(answer);
+//   auto event = stream.next();  // Delta, Delta, ..., Done
+//   for (; auto* delta = std::get_if<conclave::Delta>(&event); event = stream.next()) std::cout << delta->text << std::flush;
+//   std::cerr << "\n" << conclave::to_string(std::get<conclave::Done>(event).reason) << '\n';
 #include "conclave/engine.h"
 #include "conclave/error.h"
 #include "conclave/model_info.h"
