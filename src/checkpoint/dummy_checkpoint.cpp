@@ -1,5 +1,7 @@
 #include "checkpoint/dummy_checkpoint.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <bit>
 #include <cstring>
@@ -7,11 +9,15 @@
 #include <map>
 
 #include "checkpoint/safetensors_dtype.h"
+#include "conclave/error.h"
 #include "device/buffer.h"
 #include "quant/scales.h"
 
 namespace conclave {
 namespace {
+
+// A tensor larger than this is a mistake of config.json, and products of its shape could wrap.
+constexpr double kMostElements = 0x1p50;
 
 // Where views of a table point: not null, and never read.
 constexpr std::byte kNowhere{};
@@ -89,6 +95,11 @@ class DummyCheckpoint final : public Checkpoint {
   }
 
   std::optional<ConstTensorView> provide(std::string_view name, const TensorNeed& need) const override {
+    double elements = 1;
+    for (int i = 0; i < need.shape.rank(); ++i) elements *= static_cast<double>(need.shape[i]);
+    if (elements > kMostElements)
+      throw Error(Errc::unsupported, fmt::format("{}: config.json asks for a tensor {} of shape {}, which no machine holds",
+                                                 files_->location(), name, to_string(need.shape)));
     Tensor tensor;
     tensor.view = ConstTensorView(&kNowhere, need.dtype, need.shape);
     for (int i = 0; i < need.shape.rank(); ++i) tensor.extents.push_back(need.shape[i]);

@@ -89,11 +89,10 @@ int converse(Engine& engine, const ChatFlags& flags, bool terminal) {
   Conversation conversation(engine, flags);
   bool refused = false;
   for (;;) {
-    if (told_to_end() || interrupts() > (terminal ? 1 : 0)) return kInterrupted;
-    forget_interrupts();
+    if (take_interrupts() > (terminal ? 1 : 0) || told_to_end()) return kInterrupted;
     if (terminal) say("\n> ");
     const std::optional<std::string> line = read_line();
-    if (interrupts() > 0) return kInterrupted;
+    if (interrupts() > 0 || told_to_end()) return kInterrupted;
     if (!line || *line == "/exit" || *line == "/quit") return refused && !terminal ? kFailed : kSuccess;
     if (line->empty()) continue;
     if (*line == "/reset") {

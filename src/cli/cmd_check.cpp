@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <iterator>
 #include <memory>
 #include <sstream>
 
 #include "cli/command.h"
 #include "cli/engine_options.h"
 #include "cli/interrupt.h"
+#include "cli/message.h"
 #include "device/described_device.h"
 #include "io/json.h"
 #include "models/check.h"
@@ -25,15 +27,16 @@ struct CheckFlags {
 double gigabytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
 double billions(std::int64_t n) { return static_cast<double>(n) / 1e9; }
 
-Json json_of(const std::vector<ParallelSize>& sizes, const auto& memory) {
+using MemoryOf = RankMemory (*)(const ModelCheck&, std::int32_t);
+
+Json json_of(const ModelCheck& check, const std::vector<ParallelSize>& sizes, MemoryOf memory) {
   Json out = Json::array();
   for (const ParallelSize& size : sizes) {
-    const ModelCheck::Memory rank = memory(size.ranks);
+    const RankMemory rank = memory(check, size.ranks);
     out.push_back({{"ranks", size.ranks},
-                   {"valid", size.problems.empty()},
                    {"problems", size.problems},
-                   {"weight_bytes_per_rank", rank.weights},
-                   {"kv_values_per_token_per_rank", rank.kv_values_per_token}});
+                   {"least_weight_bytes_per_rank", rank.weights},
+                   {"least_kv_values_per_token_per_rank", rank.kv_values_per_token}});
   }
   return out;
 }
@@ -63,68 +66,84 @@ Json json_of(const ModelCheck& check) {
           {"problems", check.problems},
           {"notes", check.notes},
           {"devices", devices},
-          {"tensor_parallel", json_of(check.tensor_parallel, [&](int n) { return check.tensor_parallel_memory(n); })},
-          {"expert_parallel", json_of(check.expert_parallel, [&](int n) { return check.expert_parallel_memory(n); })}};
+          {"tensor_parallel", json_of(check, check.tensor_parallel, tensor_parallel_memory)},
+          {"expert_parallel", json_of(check, check.expert_parallel, expert_parallel_memory)}};
 }
 
-void print_size(const ModelCheck& check) {
+using Text = std::back_insert_iterator<std::string>;
+
+void write_size(Text out, const ModelCheck& check) {
   const ModelConfig& c = check.description.config;
-  fmt::print("{}: {} layers, {:.2f} B parameters, {:.2f} B active per token; quantisation: {}\n", c.architecture, c.layers,
-             billions(check.size.parameters), billions(check.size.active), check.description.quant.describe());
+  const auto kv = static_cast<double>(check.size.kv_values_per_token);
+  fmt::format_to(out, "{}: {} layers, {:.2f} B parameters, {:.2f} B active per token; quantisation: {}\n", c.architecture, c.layers,
+                 billions(check.size.parameters), billions(check.size.active), check.description.quant.describe());
   for (const auto& [kind, format] : check.size.formats)
-    fmt::print("  {:<32} {:>8} tensors {:>16} parameters {:>10.3f} GB\n", kind, format.tensors, format.parameters,
-               gigabytes(format.bytes));
-  fmt::print("  KV cache: {} values per token, {:.1f} KB as bf16, {:.1f} KB as fp8\n", check.size.kv_values_per_token,
-             static_cast<double>(check.size.kv_values_per_token) * 2 / 1e3,
-             static_cast<double>(check.size.kv_values_per_token) / 1e3);
+    fmt::format_to(out, "  {:<32} {:>8} tensors {:>16} parameters {:>10.3f} GB\n", kind, format.tensors, format.parameters,
+                   gigabytes(format.bytes));
+  fmt::format_to(out, "  KV cache: {} values per token, {:.1f} KB as bf16, {:.1f} KB as fp8\n", check.size.kv_values_per_token,
+                 kv * 2 / 1e3, kv / 1e3);
 }
 
-void print_device(const DeviceCheck& device) {
-  fmt::print("\nOn {}:\n", device.device);
-  if (!device.refusal.empty()) fmt::print("  cannot run: {}\n", device.refusal);
+void write_device(Text out, const DeviceCheck& device) {
+  fmt::format_to(out, "\nOn {}:\n", device.device);
+  if (!device.refusal.empty()) fmt::format_to(out, "  cannot run: {}\n", device.refusal);
   for (const auto& line : device.decisions) {
-    fmt::print("  {}: {}\n", line.where, line.what);
+    fmt::format_to(out, "  {}: {}\n", line.where, line.what);
     std::istringstream reasons(line.reasons);
-    for (std::string reason; std::getline(reasons, reason);) fmt::print("    {}\n", reason);
+    for (std::string reason; std::getline(reasons, reason);) fmt::format_to(out, "    {}\n", reason);
   }
 }
 
-void print_sizes(std::string_view what, const std::vector<ParallelSize>& sizes, const auto& memory) {
+void write_sizes(Text out, std::string_view what, const ModelCheck& check, const std::vector<ParallelSize>& sizes,
+                 MemoryOf memory) {
   if (sizes.empty()) return;
-  fmt::print("\n{}:\n", what);
+  fmt::format_to(out, "\n{}:\n", what);
   for (const ParallelSize& size : sizes) {
-    const ModelCheck::Memory rank = memory(size.ranks);
+    const RankMemory rank = memory(check, size.ranks);
     if (size.problems.empty())
-      fmt::print("  {:>3}: {:.3f} GB of weights and {:.1f} KB of bf16 cache per token on each rank\n", size.ranks,
-                 gigabytes(rank.weights), static_cast<double>(rank.kv_values_per_token) * 2 / 1e3);
+      fmt::format_to(out, "  {:>3}: each rank holds at least {:.3f} GB of weights, and {:.1f} KB of bf16 cache per token\n",
+                     size.ranks, gigabytes(rank.weights), static_cast<double>(rank.kv_values_per_token) * 2 / 1e3);
     else
-      fmt::print("  {:>3}: no, {}\n", size.ranks, fmt::join(size.problems, "; "));
+      fmt::format_to(out, "  {:>3}: no, {}\n", size.ranks, fmt::join(size.problems, "; "));
   }
 }
 
-void print(const ModelCheck& check, bool deep) {
-  print_size(check);
-  for (const std::string& note : check.notes) fmt::print("  note: {}\n", note);
-  for (const DeviceCheck& device : check.devices) print_device(device);
-  print_sizes("Tensor parallel (attention heads, experts' width)", check.tensor_parallel,
-              [&](int n) { return check.tensor_parallel_memory(n); });
-  print_sizes("Expert parallel (whole experts)", check.expert_parallel, [&](int n) { return check.expert_parallel_memory(n); });
+std::string text_of(const ModelCheck& check, std::string_view looked_at) {
+  std::string text;
+  const Text out(text);
+  if (!check.devices.empty()) write_size(out, check);
+  for (const std::string& note : check.notes) fmt::format_to(out, "  note: {}\n", note);
+  for (const DeviceCheck& device : check.devices) write_device(out, device);
+  write_sizes(out, "Tensor parallel, by attention heads and the width of routed experts", check, check.tensor_parallel,
+              tensor_parallel_memory);
+  write_sizes(out, "Expert parallel, by whole experts", check, check.expert_parallel, expert_parallel_memory);
   if (check.problems.empty())
-    fmt::print("\nNo problems{}.\n", deep ? "" : " of names, types and shapes; --deep looks at the values of scales too");
+    fmt::format_to(out, "\nNo problems{}.\n", looked_at);
   else
-    fmt::print("\n{} problem{}:\n  - {}\n", check.problems.size(), check.problems.size() == 1 ? "" : "s",
-               fmt::join(check.problems, "\n  - "));
+    fmt::format_to(out, "\n{} problem{}:\n  - {}\n", check.problems.size(), check.problems.size() == 1 ? "" : "s",
+                   fmt::join(check.problems, "\n  - "));
+  return text;
 }
+
+void print(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
 
 int check(const CheckFlags& flags) {
   count_interrupts();
-  const auto weights = open_weights(open_files(flags.model), flags.load_format, DummyValues::none);
-  const ModelCheck found = check_model(*weights, flags.options);
-  if (flags.json)
-    fmt::print("{}\n", json_of(found).dump(2, ' ', false, Json::error_handler_t::replace));
-  else
-    print(found, flags.options.deep);
-  return found.problems.empty() && found.devices.front().refusal.empty() ? kSuccess : kFailed;
+  try {
+    const auto weights = open_weights(open_files(flags.model), flags.load_format, DummyValues::none);
+    const ModelCheck found = check_model(*weights, flags.options);
+    if (flags.json)
+      print(json_of(found));
+    else
+      fmt::print("{}",
+                 printable(text_of(
+                     found, flags.options.deep ? "" : " of names, types and shapes; --deep looks at the values of scales too")));
+    return found.problems.empty() && found.devices.front().refusal.empty() ? kSuccess : kFailed;
+  } catch (const Error& e) {  // nothing could be checked; a script gets its object all the same
+    if (!flags.json || e.code() == Errc::cancelled) throw;
+    print({{"problems", {e.what()}}});
+    return kFailed;
+  }
 }
 
 }  // namespace
@@ -138,14 +157,15 @@ void add_check(CLI::App& app, Action& action) {
       "this machine can run it, else 1.\n"
       "Example: conclave check /models/DeepSeek-R1 --device sm_90 --device avx512 --json");
   add_model_argument(*command, flags->model);
-  command->add_flag("--deep", flags->options.deep, "Read every scale and say which are not finite and positive");
+  CLI::Option* deep =
+      command->add_flag("--deep", flags->options.deep, "Read every scale and say which are not finite and positive");
   command
       ->add_option("--device", flags->options.devices,
                    fmt::format("Plan for this device too: {}", fmt::join(describable_devices(), ", ")))
       ->check(CLI::IsMember(std::vector<std::string>(describable_devices().begin(), describable_devices().end())));
   command->add_option("--moe-backend", flags->options.moe_backend, "Decide as if this were asked for")
       ->envname("CONCLAVE_MOE_BACKEND");
-  add_load_format_flag(*command, flags->load_format);
+  add_load_format_flag(*command, flags->load_format)->excludes(deep);
   command->add_flag("--json", flags->json, "Everything as JSON on stdout");
   command->callback([flags, &action] { action = [flags] { return check(*flags); }; });
 }

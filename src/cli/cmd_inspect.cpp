@@ -60,11 +60,11 @@ void print_size(const ModelSize& size) {
 void print_report(const ModelReport& report) {
   fmt::print("\nWhat runs it:\n");
   for (const auto& line : report.lines) {
-    fmt::print("  {}: {}\n", line.where, line.what);
+    fmt::print("  {}: {}\n", printable(line.where), line.what);
     std::istringstream reasons(line.reasons);
     for (std::string reason; std::getline(reasons, reason);) fmt::print("    {}\n", reason);
   }
-  for (const std::string& note : report.notes) fmt::print("  note: {}\n", note);
+  for (const std::string& note : report.notes) fmt::print("  note: {}\n", printable(note));
 }
 
 int inspect(const InspectFlags& flags) {

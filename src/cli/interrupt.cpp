@@ -41,10 +41,10 @@ void count_interrupts() {
 int interrupts() noexcept { return count.load(std::memory_order_relaxed); }
 bool told_to_end() noexcept { return end.load(std::memory_order_relaxed); }
 int interrupt_event() noexcept { return wake; }
-void forget_interrupts() noexcept {
-  count.store(0, std::memory_order_relaxed);
+int take_interrupts() noexcept { return count.exchange(0, std::memory_order_relaxed); }
+void clear_interrupt_event() noexcept {
   std::uint64_t events = 0;
-  if (read(wake, &events, sizeof(events)) < 0) {  // there were none
+  if (read(wake, &events, sizeof(events)) < 0) {  // it is clear
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "cli/interrupt.h"
 #include "conclave/error.h"
@@ -22,14 +23,23 @@ class Input {
 
  private:
   bool fill() {
-    pollfd waiting[] = {{STDIN_FILENO, POLLIN, 0}, {interrupt_event(), POLLIN, 0}};
-    while (poll(waiting, 2, -1) < 0)
-      if (errno != EINTR || interrupts() > 0) return false;
-    if (waiting[1].revents != 0) return false;
+    if (!wait()) return false;
     const ssize_t got = read(STDIN_FILENO, bytes_, sizeof(bytes_));
+    if (got < 0) throw Error(Errc::device, fmt::format("stdin could not be read: {}", std::strerror(errno)));
     at_ = 0;
-    size_ = got > 0 ? static_cast<std::size_t>(got) : 0;
+    size_ = static_cast<std::size_t>(got);
     return size_ > 0;
+  }
+
+  // False: an interrupt came first.
+  static bool wait() {
+    pollfd waiting[] = {{STDIN_FILENO, POLLIN, 0}, {interrupt_event(), POLLIN, 0}};
+    for (;;) {
+      if (interrupts() > 0 || told_to_end()) return false;
+      if (poll(waiting, 2, -1) < 0) continue;  // a signal, which is looked at above
+      if (waiting[1].revents == 0) return true;
+      clear_interrupt_event();  // of an interrupt that was answered already, unless the loop finds another
+    }
   }
 
   char bytes_[4096];

@@ -18,8 +18,22 @@ SamplingDefaults defaults_of(const LoadedModel& loaded, bool use_generation_conf
 
 CacheLimits cache_limits_of(const LoadedModel& loaded, const EngineOptions& options, const StepLimits& step,
                             std::vector<std::string>& notes) {
-  return decide_cache_limits(options, step, loaded.model->kv_spec(), loaded.model->config().max_positions,
-                             loaded.device->caps().memory_bytes, notes);
+  const ModelConfig& config = loaded.model->config();
+  CacheLimits limits =
+      decide_cache_limits(options, step, loaded.model->kv_spec(), config.max_positions, loaded.device->caps().memory_bytes, notes);
+  const RopeConfig& rope = config.rope;
+  if (rope.type != "longrope") return limits;
+  // The angles were decided before it was known what the memory holds.
+  const bool with_long = rope.longest_context > rope.original_max_positions;
+  if (with_long && limits.max_model_len <= rope.original_max_positions)
+    throw Error(
+        Errc::out_of_memory,
+        fmt::format("the memory holds contexts of {} tokens, for which the model has other rotary factors than for the {} that "
+                    "were planned; give --max-model-len {}",
+                    limits.max_model_len, rope.longest_context, limits.max_model_len));
+  notes.push_back(fmt::format("longrope: the {} factors are used, for contexts of up to {} tokens", with_long ? "long" : "short",
+                              with_long ? rope.longest_context : rope.original_max_positions));
+  return limits;
 }
 
 std::size_t workspace_bytes(const Model& model, const StepLimits& step, const CacheLimits& cache) {

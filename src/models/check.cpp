@@ -1,6 +1,7 @@
 #include "models/check.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "checkpoint/dummy_checkpoint.h"
 #include "conclave/error.h"
@@ -31,32 +32,42 @@ class HeadersOnly final : public Checkpoint {
 
 std::shared_ptr<const FileSet> borrowed(const FileSet& files) { return {std::shared_ptr<void>(), &files}; }
 
-ModelReport plan(const Checkpoint& weights, Device& device, const CheckOptions& options, std::vector<std::string>* problems) {
-  const auto ops = make_reference_ops();
-  return plan_model(weights, {.device = device, .ops = *ops, .moe_backend = options.moe_backend, .all_problems = problems});
+ModelReport plan(const Checkpoint& weights, Device& device, const std::string& backend, std::vector<std::string>* problems) {
+  const auto ops = make_reference_ops();  // a plan runs nothing
+  return plan_model(weights, {.device = device, .ops = *ops, .moe_backend = backend, .all_problems = problems});
 }
 
-// What the files lack or have too much of. Which kernels run is asked separately, device by device.
-void check_files(const Checkpoint& weights, Device& device, const CheckOptions& options, ModelCheck& check) {
-  CheckOptions any = options;
-  any.moe_backend = "auto";
+// The reference can run every problem that means something, so what this says is about the model and not about a device.
+std::optional<ModelReport> plan_by_reference(const Checkpoint& weights, Device& device, std::vector<std::string>& problems) {
+  std::vector<std::string> found;
   try {
-    check.notes = plan(weights, device, any, &check.problems).notes;
+    return plan(weights, device, "reference", &found);
   } catch (const Error& e) {
-    if (check.problems.empty()) check.problems.push_back(e.what());
+    if (e.code() == Errc::cancelled) throw;
+    if (found.empty()) found.push_back(e.what());
   }
+  for (std::string& problem : found)
+    if (std::ranges::find(problems, problem) == problems.end()) problems.push_back(std::move(problem));
+  return std::nullopt;
 }
 
-DeviceCheck check_device(const Checkpoint& dummy, Device& device, const CheckOptions& options, ModelReport& report) {
+DeviceCheck check_device(const Checkpoint& dummy, Device& device, const std::string& backend) {
   DeviceCheck out{device.caps().name, {}, ""};
+  if (const Support can = has_ops(device.caps()); !can) {
+    out.refusal = can.reasons().front().text;
+    return out;
+  }
+  out.decisions.push_back({"attention and dense layers", std::string(make_cpu_ops(device.caps())->name()), ""});
   try {
-    report = plan(dummy, device, options, nullptr);
-    std::ranges::copy_if(report.lines, std::back_inserter(out.decisions), [](const auto& line) { return !line.reasons.empty(); });
+    for (auto& line : plan(dummy, device, backend, nullptr).lines)
+      if (!line.reasons.empty()) out.decisions.push_back(std::move(line));
   } catch (const Error& e) {
     out.refusal = e.what();
   }
   return out;
 }
+
+std::int64_t part(std::int64_t whole, std::int32_t ranks) { return (whole + ranks - 1) / ranks; }
 
 }  // namespace
 
@@ -64,50 +75,31 @@ ModelCheck check_model(const Checkpoint& weights, const CheckOptions& options) {
   ModelCheck check;
   check.description = describe_model(weights.files());
   const auto here = open_cpu_device();
-  // The reference runs every problem that means something, so this plan tells sizes even where nothing else can.
   const auto dummy = open_dummy_checkpoint(borrowed(weights.files()), DummyValues::none);
-  CheckOptions reference = options;
-  reference.moe_backend = "reference";
-  const ModelReport asked = plan(*dummy, *here, reference, nullptr);
-  check.size = asked.size;
-  if (options.deep)
-    check_files(weights, *here, options, check);
-  else
-    check_files(HeadersOnly(weights), *here, options, check);
+  const std::optional<ModelReport> asked = plan_by_reference(*dummy, *here, check.problems);
+  const HeadersOnly headers(weights);
+  if (const auto found = plan_by_reference(options.deep ? weights : static_cast<const Checkpoint&>(headers), *here, check.problems))
+    check.notes = found->notes;
+  if (!asked) return check;  // what cannot be described cannot be planned
 
-  ModelReport report;
-  check.devices.push_back(check_device(*dummy, *here, options, report));
-  for (const std::string& name : options.devices) {
-    const auto device = describe_device(name);
-    check.devices.push_back(check_device(*dummy, *device, options, report));
-  }
-  check.tensor_parallel = tensor_parallel_sizes(check.description.config, asked.size.latent_kv, asked.experts, options.most_ranks);
-  check.expert_parallel = expert_parallel_sizes(asked.experts, options.most_ranks);
+  check.size = asked->size;
+  check.devices.push_back(check_device(*dummy, *here, options.moe_backend));
+  for (const std::string& name : options.devices)
+    check.devices.push_back(check_device(*dummy, *describe_device(name), options.moe_backend));
+  check.tensor_parallel = tensor_parallel_sizes(check.description.config, check.size.latent_kv, asked->experts);
+  check.expert_parallel = expert_parallel_sizes(asked->experts);
   return check;
 }
 
-namespace {
-
-std::int64_t bytes_of(const ModelSize& size, std::string_view kind) {
-  std::int64_t bytes = 0;
-  for (const auto& [name, format] : size.formats)
-    if (name.starts_with(kind)) bytes += format.bytes;
-  return bytes;
+RankMemory tensor_parallel_memory(const ModelCheck& check, std::int32_t ranks) {
+  const ModelSize& size = check.size;
+  const std::int32_t kv_parts = size.latent_kv ? 1 : std::min(ranks, check.description.config.kv_heads);
+  return {size.vector_bytes + part(size.weight_bytes - size.vector_bytes, ranks), part(size.kv_values_per_token, kv_parts)};
 }
 
-std::int64_t part(std::int64_t whole, std::int32_t ranks) { return (whole + ranks - 1) / ranks; }
-
-}  // namespace
-
-ModelCheck::Memory ModelCheck::tensor_parallel_memory(std::int32_t ranks) const {
-  const std::int64_t vectors = bytes_of(size, "norms");
-  const std::int32_t kv_parts = size.latent_kv ? 1 : std::min(ranks, description.config.kv_heads);
-  return {vectors + part(size.weight_bytes - vectors, ranks), part(size.kv_values_per_token, kv_parts)};
-}
-
-ModelCheck::Memory ModelCheck::expert_parallel_memory(std::int32_t ranks) const {
-  const std::int64_t experts = bytes_of(size, "experts");
-  return {size.weight_bytes - experts + part(experts, ranks), size.kv_values_per_token};
+RankMemory expert_parallel_memory(const ModelCheck& check, std::int32_t ranks) {
+  const ModelSize& size = check.size;
+  return {size.weight_bytes - size.expert_bytes + part(size.expert_bytes, ranks), size.kv_values_per_token};
 }
 
 }  // namespace conclave

@@ -21,7 +21,7 @@ struct CheckOptions {
 
 struct DeviceCheck {
   std::string device;
-  std::vector<ModelReport::Line> decisions;  // one per kind of expert layer; none for a dense model
+  std::vector<ModelReport::Line> decisions;  // the operations first, then one per kind of expert layer
   std::string refusal;                       // why nothing can run it there; "" when something can
 };
 
@@ -32,14 +32,16 @@ struct ModelCheck {
   std::vector<std::string> notes;
   std::vector<DeviceCheck> devices;
   std::vector<ParallelSize> tensor_parallel, expert_parallel;
-
-  // Per rank of a size: matrices that are split are counted in parts, the others whole. For a plan, before any padding.
-  struct Memory {
-    std::int64_t weights = 0, kv_values_per_token = 0;
-  };
-  Memory tensor_parallel_memory(std::int32_t ranks) const;
-  Memory expert_parallel_memory(std::int32_t ranks) const;
 };
+
+// What a rank holds at the least: what can be split in equal parts, the rest whole, without padding and the workspace of a step.
+struct RankMemory {
+  std::int64_t weights = 0, kv_values_per_token = 0;
+};
+// All matrices split; key-value heads as far as there are any.
+RankMemory tensor_parallel_memory(const ModelCheck&, std::int32_t ranks);
+// Routed experts split, everything else and the cache whole.
+RankMemory expert_parallel_memory(const ModelCheck&, std::int32_t ranks);
 
 // `weights`: the folder's own, or stand-ins (then nothing can be missing). Throws Error when the configuration cannot be read at
 // all.

@@ -64,7 +64,7 @@ RopeConfig parse_rope(ConfigReader& model, ConfigReader& rope, std::int64_t max_
   out.truncate = rope.boolean({"truncate"}, true);
   constexpr std::string_view kOriginal = "original_max_position_embeddings";
   const std::int64_t beside = model.integer({kOriginal}, 1, std::int64_t{1} << 32, max_positions);
-  out.original_max_positions = rope.integer({kOriginal}, 1, std::int64_t{1} << 32, beside);
+  out.original_max_positions = rope.integer({kOriginal}, 2, std::int64_t{1} << 32, beside);
   if (out.type == "longrope") parse_longrope(rope, max_positions, out);
   return out;
 }

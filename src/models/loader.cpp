@@ -27,6 +27,10 @@ void to_float(ConstTensorView from, std::span<float> out) {
 
 DType dtype_of(const QuantScheme& plain) { return plain == kF32 ? DType::f32 : plain == kF16 ? DType::f16 : DType::bf16; }
 
+// Far above any model; what a hostile config.json asks for beyond it is refused before it is added up or listed.
+constexpr std::int64_t kMostParameters = std::int64_t{1} << 50;
+constexpr std::int64_t kMostExperts = std::int64_t{1} << 18;  // in all layers together
+
 bool is_plain_float(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f16; }
 
 }  // namespace
@@ -59,6 +63,7 @@ std::optional<ConstTensorView> Loader::values_of(const TensorSource& source, con
                         to_string(found->dtype)));
   } else {
     count(fmt::format("norms and biases, {}", to_string(found->dtype)), shape.elements(), found->bytes());
+    report_.size.vector_bytes += found->bytes();
     return found;
   }
   return std::nullopt;
@@ -119,6 +124,9 @@ void Loader::embedding(QuantMatrix& slot, const std::string& module, std::int64_
 void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem,
                      const ExpertModule& module, const TensorSource& source) {
   problem.max_tokens = context_.max_tokens;
+  if ((experts_ += problem.local_count) > kMostExperts)
+    throw Error(Errc::unsupported, fmt::format("{}: config.json asks for more than {} experts in all layers together",
+                                               checkpoint_.files().location(), kMostExperts));
   auto weights = std::make_shared<moe::ExpertWeights>();
   const std::int64_t others = report_.size.parameters;
   bind_experts(*weights, problem, layer, module, source);
@@ -144,6 +152,7 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
     const QuantMatrix matrix = bind(source, name, quant_.scheme_of(name).weights, rows, cols);
     count("experts", matrix);
     if (!matrix) return matrix;
+    report_.size.expert_bytes += bytes_of(matrix);
     if (!scheme) scheme = matrix.scheme;
     if (matrix.scheme != *scheme)
       problems_.push_back(fmt::format("{} is {}, others of {} are {}: one layer must have one format", name,
@@ -258,13 +267,17 @@ void Loader::check_all_used() {
 }
 
 void Loader::count(const std::string& kind, std::int64_t parameters, std::int64_t bytes) {
-  ModelSize::Format& format = report_.size.formats[kind];
+  ModelSize& size = report_.size;
+  if (parameters > kMostParameters - size.parameters || bytes > kMostParameters - size.weight_bytes)
+    throw Error(Errc::unsupported, fmt::format("{}: config.json asks for more than {} parameters or bytes",
+                                               checkpoint_.files().location(), kMostParameters));
+  ModelSize::Format& format = size.formats[kind];
   ++format.tensors;
   format.parameters += parameters;
   format.bytes += bytes;
-  report_.size.parameters += parameters;
-  report_.size.active += parameters;
-  report_.size.weight_bytes += bytes;
+  size.parameters += parameters;
+  size.active += parameters;
+  size.weight_bytes += bytes;
 }
 
 void Loader::count(const std::string& kind, const QuantMatrix& matrix) {
@@ -279,6 +292,13 @@ void Loader::report_counts() {
     report_.lines.push_back({kind, fmt::format("{} tensors, {:.1f} MB", sum.tensors, static_cast<double>(sum.bytes) / 1e6), ""});
 }
 
+// What an FP8 cache would use. A table of names knows nothing of scales that it does not list.
+void Loader::note_kv_scales() {
+  const bool published = std::ranges::any_of(kv_scales_, &KvScales::published);
+  if (published || (quant_.announces_fp8_kv() && checkpoint_.has_values()))
+    report_.notes.push_back(describe(kv_scales_, checkpoint_.has_values()) + "; they are used by an fp8 cache only");
+}
+
 ModelReport Loader::build() {
   check_all_used();
   if (context_.all_problems != nullptr) *context_.all_problems = problems_;
@@ -286,9 +306,7 @@ ModelReport Loader::build() {
   for (std::string& words : problems_) told.add(std::move(words));
   told.throw_if_any(Errc::corrupt, checkpoint_.files().location());
   report_counts();
-  if (quant_.announces_fp8_kv() ||
-      std::any_of(kv_scales_.begin(), kv_scales_.end(), [](const KvScales& k) { return k.published(); }))
-    report_.notes.push_back(describe(kv_scales_) + "; they are used by an fp8 cache only");
+  note_kv_scales();
   if (halves_ > 0)
     report_.notes.push_back(fmt::format("gate and up have different global scales in {} of {} experts{}", unequal_halves_, halves_,
                                         unequal_halves_ > 0 ? "; each half keeps its own" : ""));

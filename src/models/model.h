@@ -29,16 +29,17 @@ struct ModelSize {
   // Weights and biases, without scales; tied ones once. `active` are those that one token meets: of the routed experts the chosen
   // ones. `embedding` is part of both, unless it serves as head too; some publishers leave it out of what is active.
   std::int64_t parameters = 0, active = 0, embedding = 0;
-  std::int64_t weight_bytes = 0;         // with scales
-  std::int64_t kv_values_per_token = 0;  // in the cache, all layers together
-  bool latent_kv = false;                // of these, keys and values are one vector for all heads (MLA)
+  std::int64_t weight_bytes = 0;                    // with scales
+  std::int64_t expert_bytes = 0, vector_bytes = 0;  // of these, routed experts; norms and biases
+  std::int64_t kv_values_per_token = 0;             // in the cache, all layers together
+  bool latent_kv = false;                           // of these, keys and values are one vector for all heads (MLA)
 };
 
-// What was decided while loading, for people: one line per distinct problem of experts, and one per kind of matrix.
+// What was decided while loading, for people: one line per distinct problem of experts, and one per kind of tensor.
 struct ModelReport {
   struct Line {
     std::string where;    // "model.layers.0.mlp.experts and alike: 16 experts, top 4, ..."; "experts, nvfp4"
-    std::string what;     // the backend's name first: "cpu_pipeline, avx2 kernels, nvfp4 in place"; "384 matrices, 8.8 MB"
+    std::string what;     // the backend's name first: "cpu_pipeline, avx2 kernels, nvfp4 in place"; "384 tensors, 8.8 MB"
     std::string reasons;  // Selection::explain() and the verification's sentence; empty for dense parts
   };
   std::vector<Line> lines;

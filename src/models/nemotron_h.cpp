@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/in_quotes.h"
 #include "io/json.h"
 #include "models/blocks.h"
 #include "models/causal_lm.h"
@@ -18,9 +19,10 @@ enum class Kind : std::uint8_t { mamba, attention, mlp, experts };
 
 struct Keys {
   explicit Keys(const ModelConfig& c) : Keys(c, ConfigReader(*c.json)) {}
-  Keys(const ModelConfig& c, ConfigReader reader) : inter(reader.integer({"intermediate_size"}, 1, 1 << 24, 1)) {
+  Keys(const ModelConfig& c, ConfigReader reader) {
     read_layers(c, reader);
     if (has(Kind::mamba)) read_mixer(reader);
+    if (has(Kind::mlp)) inter = reader.integer({"intermediate_size"}, 1, 1 << 24);
     if (has(Kind::experts)) read_experts(reader);
     for (const char* bias : {"use_bias", "attention_bias", "mlp_bias", "mamba_proj_bias"}) reader.only(bias, {false});
     reader.only("use_conv_bias", {true});
@@ -31,7 +33,7 @@ struct Keys {
   }
   std::vector<Kind> layers;
   Mamba2Mixer::Dims mixer;
-  std::int64_t inter, experts = 0, top_k = 0, expert_inter = 0, shared_inter = 0;
+  std::int64_t inter = 0, experts = 0, top_k = 0, expert_inter = 0, shared_inter = 0;
   moe::RoutingSpec routing;
 
  private:
@@ -52,7 +54,7 @@ struct Keys {
       const auto known = std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& n) { return n.first == name; });
       if (known == std::end(kNames))
         return reader.problem(
-            fmt::format("layer {} is '{:.32}', expected mamba (M), attention (*), mlp (-) or moe (E)", layers.size(), name));
+            fmt::format("layer {} is {}, expected mamba (M), attention (*), mlp (-) or moe (E)", layers.size(), in_quotes(name)));
       layers.push_back(known->second);
     }
     if (layers.size() != static_cast<std::size_t>(c.layers))

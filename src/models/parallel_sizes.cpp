@@ -7,19 +7,19 @@
 namespace conclave {
 namespace {
 
-// A cut of an expert's width goes through rows of gate and up and through columns of down.
-std::int32_t smallest_cut(const QuantScheme& s) {
-  const std::int32_t per_word = s.code == Code::int4 ? 8 : s.code == Code::e2m1 ? 2 : 1;
-  return std::max({std::int32_t{s.scale_rows}, std::int32_t{s.scale_cols}, per_word, std::int32_t{1}});
-}
-
+// A cut of an expert's width goes between rows of gate and up, and between columns of down. 0 shares all: any cut will do.
 void cut_experts(const moe::MoeProblem& p, ParallelSize& size) {
-  const std::int32_t cut = smallest_cut(p.weights);
   if (p.inter % size.ranks != 0)
-    size.problems.push_back(fmt::format("the experts' width {} is no multiple of {}", p.inter, size.ranks));
-  else if (p.inter / size.ranks % cut != 0)
-    size.problems.push_back(fmt::format("the experts' width {} gives each rank {}, which cuts the {} of {} rows and columns",
-                                        p.inter, p.inter / size.ranks, to_string(p.weights) + " blocks", cut));
+    return size.problems.push_back(fmt::format("the experts' width {} is no multiple of {}", p.inter, size.ranks));
+  const std::int32_t width = p.inter / size.ranks;
+  const std::int32_t packed = p.weights.code == Code::int4 ? 8 : p.weights.code == Code::e2m1 ? 2 : 1;
+  const auto say = [&](std::int32_t together, std::string_view of) {
+    if (together > 1 && width % together != 0)
+      size.problems.push_back(
+          fmt::format("the experts' width {} gives each rank {}, no multiple of the {} {}", p.inter, width, together, of));
+  };
+  say(p.weights.scale_rows, fmt::format("rows of an {} block", to_string(p.weights)));
+  say(std::max<std::int32_t>(p.weights.scale_cols, packed), fmt::format("columns of an {} block", to_string(p.weights)));
 }
 
 void cut_attention(const ModelConfig& c, bool latent, ParallelSize& size) {
@@ -38,10 +38,9 @@ void keep_distinct(std::vector<std::string>& problems) {
 
 }  // namespace
 
-std::vector<ParallelSize> tensor_parallel_sizes(const ModelConfig& config, bool latent, std::span<const moe::MoeProblem> experts,
-                                                std::int32_t most) {
+std::vector<ParallelSize> tensor_parallel_sizes(const ModelConfig& config, bool latent, std::span<const moe::MoeProblem> experts) {
   std::vector<ParallelSize> sizes;
-  for (std::int32_t ranks = 1; ranks <= most; ranks *= 2) {
+  for (std::int32_t ranks = 1; ranks <= kMostRanks; ranks *= 2) {
     ParallelSize& size = sizes.emplace_back(ParallelSize{ranks, {}});
     cut_attention(config, latent, size);
     for (const moe::MoeProblem& p : experts)
@@ -51,9 +50,9 @@ std::vector<ParallelSize> tensor_parallel_sizes(const ModelConfig& config, bool 
   return sizes;
 }
 
-std::vector<ParallelSize> expert_parallel_sizes(std::span<const moe::MoeProblem> experts, std::int32_t most) {
+std::vector<ParallelSize> expert_parallel_sizes(std::span<const moe::MoeProblem> experts) {
   std::vector<ParallelSize> sizes;
-  for (std::int32_t ranks = 1; ranks <= most && !experts.empty(); ranks *= 2) {
+  for (std::int32_t ranks = 1; ranks <= kMostRanks && !experts.empty(); ranks *= 2) {
     ParallelSize& size = sizes.emplace_back(ParallelSize{ranks, {}});
     for (const moe::MoeProblem& p : experts)
       if (p.experts % ranks != 0) size.problems.push_back(fmt::format("{} experts are no multiple of {}", p.experts, ranks));

@@ -11,17 +11,17 @@
 
 namespace conclave {
 
-// One number of ranks. Empty `problems`: it works.
+// One number of ranks and what speaks against it.
 struct ParallelSize {
   std::int32_t ranks = 1;
   std::vector<std::string> problems;
 };
+inline constexpr std::int32_t kMostRanks = 16;
 
-// Tensor parallelism: attention by heads (a key-value head may be held by several ranks, as a whole), experts by width.
-// Sizes 1, 2, 4, ... up to `most`. `latent`: keys and values are one latent vector, which every rank holds.
-std::vector<ParallelSize> tensor_parallel_sizes(const ModelConfig&, bool latent, std::span<const moe::MoeProblem>,
-                                                std::int32_t most);
+// Tensor parallelism, sizes 1, 2, 4, ... kMostRanks. Looked at: attention heads, key-value heads (one may be held by several ranks,
+// as a whole; with `latent` every rank holds the one latent vector), and the width of routed experts. Not at other matrices.
+std::vector<ParallelSize> tensor_parallel_sizes(const ModelConfig&, bool latent, std::span<const moe::MoeProblem>);
 // Expert parallelism: whole experts. Nothing for a model without experts.
-std::vector<ParallelSize> expert_parallel_sizes(std::span<const moe::MoeProblem>, std::int32_t most);
+std::vector<ParallelSize> expert_parallel_sizes(std::span<const moe::MoeProblem>);
 
 }  // namespace conclave

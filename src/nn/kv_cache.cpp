@@ -29,7 +29,7 @@ PagedKv KvCache::layer(std::int32_t index) const noexcept {
 
 RecurrentState KvCache::recurrent_layer(std::int32_t index) const noexcept {
   const RecurrentSpec& r = spec_.recurrent;
-  std::byte* const base = recurrent_.data() + index * slots_ * r.layer_bytes();
+  std::byte* const base = recurrent_.data() + std::int64_t{index} * slots_ * r.layer_bytes();
   const TensorView history(base, DType::f32, {slots_, r.history_rows, r.history_channels}, recurrent_.on_device());
   const TensorView state(base + history.bytes(), DType::f32, {slots_, r.heads, r.head_dim, r.state_size}, recurrent_.on_device());
   return {history, state};

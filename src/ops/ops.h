@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/support.h"
 #include "device/device.h"
 #include "device/workspace.h"
 #include "ops/batch.h"
@@ -121,6 +122,8 @@ class Ops {
 
 // The fast operations of a device, and the float32 reference (scalar code, float64 sums, weights decoded by their codecs).
 std::unique_ptr<Ops> make_cpu_ops(const DeviceCaps&);
+// Whether there are operations for a device at all; asked also of devices that are not here.
+Support has_ops(const DeviceCaps&);
 std::unique_ptr<Ops> make_reference_ops();
 
 }  // namespace conclave

@@ -53,7 +53,7 @@ bool names_kv_scale(std::string_view tensor) {
   return std::any_of(kKeys.begin(), kKeys.end(), ends) || std::any_of(kValues.begin(), kValues.end(), ends);
 }
 
-std::string describe(std::span<const KvScales> layers) {
+std::string describe(std::span<const KvScales> layers, bool values_read) {
   std::size_t published = 0;
   KvScales low, high;
   std::string example;
@@ -69,6 +69,7 @@ std::string describe(std::span<const KvScales> layers) {
     high.v = std::max(high.v, s.v);
   }
   if (published == 0) return fmt::format("KV scales: none published for {} layers; an FP8 cache would use 1", layers.size());
+  if (!values_read) return fmt::format("KV scales: {} of {} layers published (such as {})", published, layers.size(), example);
   return fmt::format("KV scales: {} of {} layers published (k {}..{}, v {}..{}; such as {})", published, layers.size(), low.k,
                      high.k, low.v, high.v, example);
 }

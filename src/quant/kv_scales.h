@@ -26,7 +26,8 @@ KvScales find_kv_scales(const TensorSource&, std::string_view attention, std::ve
 // has no place in the model.
 bool names_kv_scale(std::string_view tensor);
 
-// "KV scales: 94 of 94 layers published (k 0.52..1.7, v 0.4..2.1; such as model.layers.0.self_attn.k_proj.k_scale)"
-std::string describe(std::span<const KvScales> layers);
+// "KV scales: 94 of 94 layers published (k 0.52..1.7, v 0.4..2.1; such as model.layers.0.self_attn.k_proj.k_scale)"; without the
+// numbers where only names were read.
+std::string describe(std::span<const KvScales> layers, bool values_read = true);
 
 }  // namespace conclave

@@ -82,23 +82,63 @@ class Check(Program):
                    "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128], "activation_scheme": "dynamic"}}
         (folder / "config.json").write_text(json.dumps(config))
         sizes = {s["ranks"]: s for s in self.report(folder, "--load-format", "dummy")["tensor_parallel"]}
-        self.assertTrue(sizes[1]["valid"])
+        self.assertEqual(sizes[1]["problems"], [])
         for ranks in (2, 4, 8):
-            self.assertFalse(sizes[ranks]["valid"])
-            self.assertIn(f"320 gives each rank {320 // ranks}, which cuts the fp8_block128 blocks of 128", str(sizes[ranks]["problems"]))
+            self.assertIn(f"320 gives each rank {320 // ranks}, no multiple of the 128 rows", str(sizes[ranks]["problems"]))
 
     def test_b066_every_device_has_kernels_or_a_reason(self):
         names = ["scalar", "avx2", "avx512", "sm_80", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121"]
         words = [word for name in names for word in ("--device", name)]
-        for model in (NVFP4, BF16):
-            devices = self.report(model, *words)["devices"]
+        dense = [self.published("llama-3.3-70b-fp4"), "--load-format", "dummy"]
+        for model in ([NVFP4], [BF16], dense):
+            devices = self.report(*model, *words)["devices"]
             self.assertEqual([d["device"] for d in devices[1:]], names)
             for device in devices:
-                if device["runs"]:
-                    self.assertTrue(device["decisions"][0]["reasons"])
-                else:
-                    self.assertIn("no backend", device["refusal"])
+                self.assertNotEqual(device["runs"], bool(device["refusal"]))
+                self.assertEqual(device["runs"], bool(device["decisions"]))
             self.assertTrue(all(d["runs"] for d in devices[:4]))
+            self.assertTrue(all("CUDA" in d["refusal"] for d in devices[4:]))
+            self.assertEqual([d["decisions"][0]["what"] for d in devices[1:4]], ["cpu-scalar", "cpu-avx2", "cpu-avx512"])
+
+    def test_what_was_not_read_is_not_told(self):
+        self.assertIn("KV scales: 3 of 3 layers published (such as", self.succeed("check", NVFP4).stdout)
+        self.assertIn("KV scales: 3 of 3 layers published (k 0.01118", self.succeed("check", NVFP4, "--deep").stdout)
+
+    def test_memory_of_ranks(self):
+        report = self.report(NVFP4)
+        experts = sum(f["bytes"] for kind, f in report["formats"].items() if kind.startswith("experts"))
+        for rank in report["expert_parallel"]:
+            want = report["weight_bytes"] - experts + -(-experts // rank["ranks"])
+            self.assertEqual(rank["least_weight_bytes_per_rank"], want)
+        four = report["tensor_parallel"][2]
+        self.assertEqual(four["ranks"], 4)
+        self.assertEqual(four["least_kv_values_per_token_per_rank"] * min(4, 2), report["kv_values_per_token"])
+
+    def test_a_hostile_configuration_is_refused_at_once(self):
+        folder = self.published("qwen3-30b-a3b")
+        config = json.loads((folder / "config.json").read_text())
+        for change in ({"num_experts": 4096, "moe_intermediate_size": 1 << 24, "hidden_size": 1 << 24},
+                       {"num_experts": 4096, "num_hidden_layers": 4096}):
+            (folder / "config.json").write_text(json.dumps(config | change))
+            done = self.run_program("check", folder, "--load-format", "dummy", "--json")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("config.json", json.loads(done.stdout)["problems"][0])
+
+    def test_names_of_tensors_do_not_reach_the_terminal_as_they_are(self):
+        folder = self.folder / "evil"
+        shutil.copytree(NVFP4, folder)
+        edit_header(folder / "model.safetensors",
+                    lambda header: header.update({"\x1b[31mevil": header.pop("model.norm.weight")}))
+        for command in ("check", "inspect"):
+            done = self.run_program(command, folder)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("evil", done.stdout + done.stderr)
+            self.assertNotIn("\x1b", done.stdout + done.stderr)
+
+    def test_a_script_always_gets_its_object(self):
+        done = self.run_program("check", self.cwd, "--json")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("holds no weights", json.loads(done.stdout)["problems"][0])
 
     def test_wrong_words(self):
         self.fail_with(2, "sm_91", "check", NVFP4, "--device", "sm_91")

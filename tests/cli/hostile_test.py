@@ -91,11 +91,11 @@ class Options(Hostile):
 
 class Streams(Hostile):
     def test_no_prompt_on_stdin(self):
-        for stdin in (subprocess.DEVNULL, os.open("/", os.O_RDONLY)):
+        for stdin, words_said in ((subprocess.DEVNULL, b"there is no prompt"), (os.open("/", os.O_RDONLY), b"could not be read")):
             for words in (["run"], ["run", "-"], ["run", "--raw"]):
                 done = self.start(*words, stdin=stdin)
                 self.assertEqual(done.returncode, 1)
-                self.assertIn(b"there is no prompt", done.stderr)
+                self.assertIn(words_said, done.stderr)
         self.fail_with(1, "there is no prompt", "run", "")
 
     def test_an_endless_stdin(self):

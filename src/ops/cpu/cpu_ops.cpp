@@ -172,4 +172,9 @@ class CpuOps final : public Ops {
 
 std::unique_ptr<Ops> make_cpu_ops(const DeviceCaps& caps) { return std::make_unique<CpuOps>(caps); }
 
+Support has_ops(const DeviceCaps& caps) {
+  return Support().need(!caps.cuda, Why::device,
+                        "there are no operations for CUDA devices: attention and dense layers run on CPUs only");
+}
+
 }  // namespace conclave
