@@ -51,24 +51,36 @@ def tests_that_ran(output):
     return int(found.group(1)) if found else 0
 
 
-def plant(folder, entry):
-    """One word for the table: what became of this mistake."""
-    path = SOURCE / entry["file"]
+def plant(folder, rows):
+    """Plants the one mistake that these rows of the table share; a word for each row: what became of it."""
+    path = SOURCE / rows[0]["file"]
     original = path.read_text()
-    if original.count(entry["old"]) != 1:
-        return f"the text is there {original.count(entry['old'])} times"
+    times = original.count(rows[0]["old"])
+    if times != 1:
+        return [f"the text is there {times} times"] * len(rows)
     try:
-        path.write_text(original.replace(entry["old"], entry["new"]))
-        built = build(folder, entry["target"])
+        path.write_text(original.replace(rows[0]["old"], rows[0]["new"]))
+        built = build(folder, rows[0]["target"])
         if built.returncode != 0:
             sys.stderr.write(built.stdout[-3000:])
-            return "does not build"
-        done = run_test(folder, entry)
+            return ["does not build"] * len(rows)
+        return [verdict(run_test(folder, entry)) for entry in rows]
     finally:
         path.write_text(original)
+
+
+def verdict(done):
     if done.returncode == 0:
         return "SURVIVED"
     return "caught" if "[  FAILED  ]" in done.stdout else f"caught (ended with {done.returncode})"
+
+
+def planted_alike(entries):
+    """Rows of several fixtures that one change of the source serves, together: it is built once."""
+    groups = {}
+    for e in entries:
+        groups.setdefault((e["file"], e["old"], e["new"], e["target"]), []).append(e)
+    return groups.values()
 
 
 def sound(folder, entries):
@@ -119,11 +131,12 @@ def main():
     if chosen:
         sound(flags.build, chosen)
     escaped = 0
-    for e in chosen:
+    for rows in planted_alike(chosen):
         start = time.monotonic()
-        results[key(e)] = result = plant(flags.build, e)
-        escaped += not result.startswith("caught")
-        print(f"{result:<12} {time.monotonic() - start:6.1f} s  {e['fixture']}: {e['mistake']}", flush=True)
+        for e, result in zip(rows, plant(flags.build, rows)):
+            results[key(e)] = result
+            escaped += not result.startswith("caught")
+            print(f"{result:<12} {time.monotonic() - start:6.1f} s  {e['fixture']}: {e['mistake']}", flush=True)
         if flags.table:
             write_table(flags.table, entries, results)
     if flags.table:
