@@ -121,13 +121,15 @@ def main():
     parser.add_argument("--build", default="build/dev", help="a configured build folder (Ninja)")
     parser.add_argument("--only", action="append", default=[], help="mistakes whose row has this text; may be repeated")
     parser.add_argument("--first", type=int, help="at most so many")
+    parser.add_argument("--missing", action="store_true", help="only those of which the table has no result")
     parser.add_argument("--table", type=Path, help="a Markdown file to bring up to date")
     flags = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the source is put back
 
     entries = json.loads((HERE / "list.json").read_text())
-    chosen = [e for e in entries if not flags.only or any(text in key(e) for text in flags.only)][:flags.first]
     results = known_results(flags.table)
+    chosen = [e for e in entries if not flags.only or any(text in key(e) for text in flags.only)]
+    chosen = [e for e in chosen if not flags.missing or results.get(key(e), "not run yet") == "not run yet"][:flags.first]
     if chosen:
         sound(flags.build, chosen)
     escaped = 0
