@@ -15,7 +15,7 @@ SOURCE = Path(__file__).resolve().parent.parent
 FOLDERS = (SOURCE / "tests/data/fixtures", SOURCE.parent / "shared/fixtures")
 PATHS = {"TheReferencePathEqualsTransformers": "float32", "TheFastPathIsWithinTheNoiseOfBf16": "fast"}
 # As tests/models/fixture_test.cpp has them: the float32 path's limits, and the fast path's as multiples of the noise of bf16.
-FLOAT32_LIMITS = (5e-4, 1e-4, 1e-6)
+FLOAT32_LIMITS = (5e-6, 5e-6, 2e-11)
 FAST_FACTORS = (2, 2, 3)
 MEASURED = re.compile(r"(\S+) +(\S+) +w\.p\d: max_rel (\S+) rms_rel (\S+) 1-cos (\S+)")
 INTRO = """# Fixtures: measured errors

@@ -63,7 +63,8 @@ class FixtureTest : public testing::TestWithParam<Case> {
 
 TEST_P(FixtureTest, TheReferencePathEqualsTransformers) {
   const LoadedModel loaded = load_fixture(files(), Path::reference);
-  expect_logits(loaded, "w", DType::f32, {5e-4, 1e-4, 1e-6, 1e-2});
+  // Float32 itself differs by up to 1.5e-6; the epsilon of another model's norms moves Llama's logits by 1e-5.
+  expect_logits(loaded, "w", DType::f32, {5e-6, 5e-6, 2e-11, 1e-2});
 }
 
 TEST_P(FixtureTest, TheFastPathIsWithinTheNoiseOfBf16) {
