@@ -24,7 +24,7 @@ constexpr std::size_t kLongestEtag = 128;
 
 constexpr std::string_view kWanted[] = {"config.json",         "generation_config.json", "hf_quant_config.json",
                                         "tokenizer.json",      "tokenizer_config.json",  "special_tokens_map.json",
-                                        "chat_template.jinja", "chat_template.json"};
+                                        "chat_template.jinja"};
 
 class Text final : public BodySink {
  public:
