@@ -22,9 +22,8 @@ constexpr std::int64_t kLargestWeights = std::int64_t{1} << 40;
 constexpr std::int64_t kLargestOther = std::int64_t{256} << 20;
 constexpr std::size_t kLongestEtag = 128;
 
-constexpr std::string_view kWanted[] = {"config.json",         "generation_config.json", "hf_quant_config.json",
-                                        "tokenizer.json",      "tokenizer_config.json",  "special_tokens_map.json",
-                                        "chat_template.jinja"};
+constexpr std::string_view kWanted[] = {"config.json",    "generation_config.json", "hf_quant_config.json",
+                                        "tokenizer.json", "tokenizer_config.json",  "chat_template.jinja"};
 
 class Text final : public BodySink {
  public:
