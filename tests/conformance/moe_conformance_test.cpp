@@ -18,7 +18,7 @@ namespace conclave::moe {
 namespace {
 
 const std::vector<std::int64_t> kTokens =
-    kSanitized ? std::vector<std::int64_t>{0, 1, 3, 33} : std::vector<std::int64_t>{0, 1, 2, 3, 7, 8, 33, 64, 257};
+    kSanitized ? std::vector<std::int64_t>{0, 1, 9} : std::vector<std::int64_t>{0, 1, 2, 3, 7, 8, 33, 64, 257};
 
 // A CPU whose caps are lowered to a set of kernels, so that each set is judged and not the best one only.
 class LoweredDevice final : public Device {

@@ -1,4 +1,4 @@
-// The whole engine on the shipped model: greedy completions against transformers', alone and together.
+// The whole engine on the shipped model: greedy completions of many requests together, against transformers'.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -58,18 +58,6 @@ std::vector<std::vector<std::int32_t>> complete(Engine& engine, std::span<const 
   std::vector<std::vector<std::int32_t>> out;
   for (const auto& stream : streams) out.push_back(tokens_of(*stream));
   return out;
-}
-
-TEST(TinyMoeEngine, TheSameTokensAloneAndInABatchOfEight) {
-  const auto engine = Engine::open({});
-  const std::vector<Golden> goldens = read_goldens();
-  for (std::size_t first = 0; first + 8 <= (kSanitized ? 8u : 16u); first += 8) {
-    const auto together = complete(*engine, std::span(goldens).subspan(first, 8));
-    for (std::size_t i = 0; i < 8; ++i) {
-      ASSERT_FALSE(together[i].empty());
-      EXPECT_EQ(complete(*engine, std::span(goldens).subspan(first + i, 1))[0], together[i]) << "golden " << first + i;
-    }
-  }
 }
 
 // BF16 greedy equals transformers up to the first step whose margin is within what a bf16 cache can move.

@@ -93,10 +93,13 @@ TEST_P(QuantisedCacheTest, UsesThePublishedScales) {
   expect_logits(loaded, "kv", DType::f8e4m3, {2e-2, 1e-2, 2e-4, 0.5});
 }
 
+// Both config styles; under sanitizers one, since what follows the configuration is the same.
 std::vector<Case> cases_under(const std::filesystem::path& root) {
   std::vector<Case> cases;
-  for (const auto& folder : fixtures_under(root))
-    for (const char* config : {"config.json", "config.hub.json"}) cases.push_back({folder, config});
+  for (const auto& folder : fixtures_under(root)) {
+    cases.push_back({folder, "config.json"});
+    if (!kSanitized) cases.push_back({folder, "config.hub.json"});
+  }
   return cases;
 }
 
