@@ -29,7 +29,7 @@ DType dtype_of(const QuantScheme& plain) { return plain == kF32 ? DType::f32 : p
 
 // Far above any model; what a hostile config.json asks for beyond it is refused before it is added up or listed.
 constexpr std::int64_t kMostParameters = std::int64_t{1} << 50;
-constexpr std::int64_t kMostExperts = std::int64_t{1} << 18;  // in all layers together
+constexpr std::int64_t kMostExperts = std::int64_t{1} << 17;  // in all layers, if every one had as many as the first
 
 bool is_plain_float(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f16; }
 
@@ -124,9 +124,10 @@ void Loader::embedding(QuantMatrix& slot, const std::string& module, std::int64_
 void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, moe::MoeProblem problem,
                      const ExpertModule& module, const TensorSource& source) {
   problem.max_tokens = context_.max_tokens;
-  if ((experts_ += problem.local_count) > kMostExperts)
-    throw Error(Errc::unsupported, fmt::format("{}: config.json asks for more than {} experts in all layers together",
-                                               checkpoint_.files().location(), kMostExperts));
+  if (std::int64_t{problem.local_count} * config_.layers > kMostExperts)
+    throw Error(Errc::unsupported,
+                fmt::format("{}: config.json asks for {} experts in each of {} layers; at most {} in all can be run",
+                            checkpoint_.files().location(), problem.local_count, config_.layers, kMostExperts));
   auto weights = std::make_shared<moe::ExpertWeights>();
   const std::int64_t others = report_.size.parameters;
   bind_experts(*weights, problem, layer, module, source);

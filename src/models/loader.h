@@ -101,7 +101,6 @@ class Loader {
   // Distinct problems so far, each with the backend that its first layer took: later layers take the same.
   std::vector<std::pair<moe::MoeProblem, std::string>> decided_;
   std::vector<KvScales> kv_scales_;
-  std::int64_t experts_ = 0;                      // of all layers so far
   std::int64_t halves_ = 0, unequal_halves_ = 0;  // experts whose gate and up have a global scale each
   KvSpec kv_;
   ModelReport report_;
