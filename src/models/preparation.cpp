@@ -52,6 +52,7 @@ class Preparation::Run {
   }
 
   void operator()() {
+    tell();
     for (Step& step : steps_) {
       read(step);
       if (making()) make(step);
