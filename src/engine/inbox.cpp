@@ -30,7 +30,7 @@ void Inbox::take_all(std::vector<std::unique_ptr<Sequence>>& out) {
   any_.store(false, std::memory_order_relaxed);
 }
 
-void Inbox::wait(std::stop_token stop) {
+void Inbox::wait(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   arrived_.wait(lock, stop, [this] { return !arrivals_.empty(); });
 }

@@ -27,7 +27,7 @@ class Inbox {
   // The engine thread. Appends what has come to `out`; takes no lock when nothing has.
   void take_all(std::vector<std::unique_ptr<Sequence>>& out);
   // Returns when something has come or a stop is requested.
-  void wait(std::stop_token);
+  void wait(const std::stop_token&);
 
  private:
   const std::int32_t most_waiting_;

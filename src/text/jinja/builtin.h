@@ -29,7 +29,7 @@ class Given {
   bool has(std::size_t i) const { return slots_[i] != nullptr; }
   const Value& operator[](std::size_t i) const { return *slots_[i]; }  // needs has(i)
   // The argument as a C++ value, or what stands for it when it is not given. A wrong type fails.
-  Value value(std::size_t i, Value absent = {}) const { return has(i) ? *slots_[i] : absent; }
+  Value value(std::size_t i, const Value& absent = {}) const { return has(i) ? *slots_[i] : absent; }
   bool truth(std::size_t i, bool absent) const;
   Int whole(std::size_t i, Int absent) const;
   std::string_view text(std::size_t i, std::string_view absent) const;
