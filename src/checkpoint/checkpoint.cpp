@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 
 #include "base/in_quotes.h"
 #include "base/problems.h"
@@ -42,6 +43,11 @@ bool looks_like_weights(std::string_view name) {
                   files.location(), kSingleFile, kIndexFile, found, count > 8 ? fmt::format(" and {} more", count - 8) : ""));
 }
 
+bool contains(std::span<const std::byte> all, std::span<const std::byte> part) noexcept {
+  const std::less_equal<> not_above;
+  return not_above(all.data(), part.data()) && not_above(part.data() + part.size(), all.data() + all.size());
+}
+
 std::vector<std::unique_ptr<SafetensorsFile>> open_shards(const FileSet& files, const MappedFile& index_file) {
   const SafetensorsIndex index = parse_safetensors_index(index_file.text(), index_file.name());
   std::vector<std::unique_ptr<SafetensorsFile>> shards;
@@ -76,6 +82,7 @@ class SafetensorsCheckpoint final : public Checkpoint {
   std::vector<std::string_view> unused() const override;
   std::uint64_t total_bytes() const override { return total_bytes_; }
   const FileSet& files() const override { return *files_; }
+  void give_back(std::span<const std::byte> bytes) const noexcept override;
 
  private:
   struct Place {
@@ -137,6 +144,11 @@ std::optional<TensorInfo> SafetensorsCheckpoint::info(std::string_view name) con
   if (!at) return std::nullopt;
   const auto& [file, tensor] = places_[*at];
   return TensorInfo{tensor->dtype, tensor->shape, tensor->bytes, file->file().name()};
+}
+
+void SafetensorsCheckpoint::give_back(std::span<const std::byte> bytes) const noexcept {
+  for (const auto& shard : shards_)
+    if (contains(shard->file().bytes(), bytes)) shard->file().give_back(bytes);
 }
 
 std::vector<std::string_view> SafetensorsCheckpoint::unused() const {

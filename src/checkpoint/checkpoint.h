@@ -38,6 +38,8 @@ class Checkpoint : public TensorSource {
   // Of all tensors, without headers.
   virtual std::uint64_t total_bytes() const = 0;
   virtual const FileSet& files() const = 0;
+  // These bytes, of one tensor, were copied and need not stay in memory (MappedFile::give_back). Safe from any thread.
+  virtual void give_back(std::span<const std::byte>) const noexcept {}
 };
 
 }  // namespace conclave

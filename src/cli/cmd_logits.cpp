@@ -93,7 +93,11 @@ int logits(const LogitsFlags& flags) {
   const auto length = static_cast<std::int64_t>(prompt.size()) + flags.new_tokens;
   context.max_tokens = chunk;
   context.max_context = static_cast<std::int32_t>(std::min<std::int64_t>(length, INT32_MAX));
-  const auto model = load_model(*checkpoint, context);
+  const auto model = [&] {
+    ProgressBar bar("Loading");
+    context.progress = load_progress(bar);
+    return load_model(*checkpoint, context);
+  }();
   check_ids(prompt, model->config());
   if (length > model->config().max_positions)
     throw Error(Errc::bad_input, fmt::format("{} tokens of prompt and answer: the model knows positions up to {}", length,

@@ -8,7 +8,6 @@
 #include "base/in_quotes.h"
 #include "cli/interrupt.h"
 #include "cli/number_check.h"
-#include "cli/progress_bar.h"
 #include "io/mapped_file.h"
 #include "models/model_files.h"
 
@@ -103,6 +102,13 @@ void add_sampling_flags(CLI::App& command, SamplingParams& s) {
   command.add_flag("--ignore-eos", s.ignore_eos, "Go on after the end token, to --max-tokens")->group(group);
 }
 
+std::function<void(std::int64_t, std::int64_t)> load_progress(ProgressBar& bar) {
+  return [&bar](std::int64_t done, std::int64_t total) {
+    if (interrupts() > 0) throw Error(Errc::cancelled, "interrupted while loading the model");
+    bar.show(done, total);
+  };
+}
+
 std::unique_ptr<Engine> open_engine(EngineFlags flags) {
   EngineOptions& o = flags.options;
   o.reference = flags.dtype == "float32";
@@ -119,10 +125,7 @@ std::unique_ptr<Engine> open_engine(EngineFlags flags) {
   DownloadWatch watch = watch_of(download);
   o.download_progress = std::move(watch.progress);
   o.cancelled = std::move(watch.cancelled);
-  o.progress = [&bar](std::int64_t done, std::int64_t total) {
-    if (interrupts() > 0) throw Error(Errc::cancelled, "interrupted while loading the model");
-    bar.show(done, total);
-  };
+  o.progress = load_progress(bar);
   return Engine::open(o);
 }
 

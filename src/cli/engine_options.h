@@ -1,10 +1,12 @@
 #pragma once
 // The options that every command with an engine has, under vLLM's names.
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cli/progress_bar.h"
 #include "conclave/engine.h"
 #include "io/file_set.h"
 
@@ -27,6 +29,9 @@ void add_model_argument(CLI::App& command, std::string& model);
 CLI::Option* add_load_format_flag(CLI::App& command, std::string& format);
 // --threads and --moe-backend.
 void add_compute_flags(CLI::App& command, int& threads, std::string& moe_backend);
+
+// For LoadContext and EngineOptions: draws the bar, and gives up with Error{cancelled} after a counted interrupt.
+std::function<void(std::int64_t done, std::int64_t total)> load_progress(ProgressBar&);
 
 // Opens the engine with a progress bar on stderr. A counted interrupt (cli/interrupt.h) stops a download. Throws Error.
 std::unique_ptr<Engine> open_engine(EngineFlags flags);

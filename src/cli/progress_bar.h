@@ -1,7 +1,9 @@
 #pragma once
-// A line on a terminal's stderr with share, speed and time left; silent elsewhere, and for work that ends within half a second.
+// A line on a terminal's stderr with share, speed and time left, which count from the first call on; silent elsewhere, and for work
+// that ends within half a second.
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace conclave::cli {
@@ -17,7 +19,12 @@ class ProgressBar {
  private:
   using Clock = std::chrono::steady_clock;
   std::string label_;
-  Clock::time_point start_, last_;
+  struct Begun {
+    Clock::time_point at;
+    std::int64_t done;
+  };
+  std::optional<Begun> begun_;
+  Clock::time_point next_;  // when to draw again
   bool terminal_, drawn_ = false;
 };
 

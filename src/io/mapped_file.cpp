@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
 
+#include "base/math.h"
 #include "conclave/error.h"
 
 namespace conclave {
@@ -27,6 +29,14 @@ class Descriptor {
  private:
   int fd_;
 };
+
+// The whole pages around some bytes.
+std::span<std::byte> pages_around(std::span<const std::byte> bytes) noexcept {
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data()) / page * page;
+  const auto end = round_up(reinterpret_cast<std::uintptr_t>(bytes.data()) + bytes.size(), page);
+  return {reinterpret_cast<std::byte*>(begin), static_cast<std::size_t>(end - begin)};
+}
 
 std::string system_words(int error) { return std::generic_category().message(error); }
 
@@ -57,8 +67,24 @@ std::shared_ptr<const MappedFile> MappedFile::from_memory(std::span<const std::b
   return std::shared_ptr<const MappedFile>(new MappedFile(bytes, std::move(name), false));
 }
 
+void MappedFile::give_back(std::span<const std::byte> bytes) const noexcept {
+  if (!mapped_ || bytes.empty()) return;
+  const std::span<std::byte> pages = pages_around(bytes);
+  ::madvise(pages.data(), pages.size(), MADV_DONTNEED);  // a wish: refusal costs memory only
+}
+
 MappedFile::~MappedFile() {
   if (mapped_) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void touch_pages(std::span<const std::byte> bytes) noexcept {
+  if (bytes.empty()) return;
+  constexpr std::size_t kSmallestPage = 4096;
+  const std::span<std::byte> pages = pages_around(bytes);
+  ::madvise(pages.data(), pages.size(), MADV_WILLNEED);  // reading ahead beats one fault after the other; refusal changes nothing else
+  const volatile std::byte* const data = bytes.data();
+  for (std::size_t i = 0; i < bytes.size(); i += kSmallestPage) static_cast<void>(data[i]);
+  static_cast<void>(data[bytes.size() - 1]);
 }
 
 }  // namespace conclave

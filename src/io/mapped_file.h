@@ -24,6 +24,9 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
+  // These bytes, which lie in bytes(), need not stay in memory: the pages they touch are dropped and come back from the file when
+  // they are read again. Does nothing to memory that is not a map of a file.
+  void give_back(std::span<const std::byte>) const noexcept;
   // The path, or the name given to from_memory.
   const std::string& name() const noexcept { return name_; }
 
@@ -34,5 +37,8 @@ class MappedFile {
   std::string name_;
   bool mapped_;  // the bytes are ours to unmap
 };
+
+// Has these bytes, of a map or not, brought to where reading them waits for nobody.
+void touch_pages(std::span<const std::byte>) noexcept;
 
 }  // namespace conclave

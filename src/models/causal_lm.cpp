@@ -13,6 +13,7 @@ class CausalLm final : public Model {
     parts.norm_eps = config_.rms_eps;
     parts.blocks.reserve(static_cast<std::size_t>(2 * config_.layers));  // slots must not move
     loader.embedding(parts.embedding, names.embedding, config_.vocab, config_.hidden);
+    loader.end_step();
     add(loader, parts.blocks);
     loader.parameter(parts.final_norm, names.final_norm, config_.hidden);
     if (config_.tied_embeddings)
@@ -49,6 +50,7 @@ void add_block(Loader& loader, std::vector<Decoder::ResidualBlock>& blocks, cons
   CONCLAVE_CHECK(blocks.size() < blocks.capacity());
   blocks.push_back({{}, std::move(block)});
   loader.parameter(blocks.back().norm, norm, hidden);
+  loader.end_step();
 }
 
 std::unique_ptr<Model> load_causal_lm(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant,

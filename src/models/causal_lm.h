@@ -10,7 +10,7 @@
 
 namespace conclave {
 
-// Names one block's norm and puts both at the end of the list. `blocks` must have room: slots may not move.
+// Names one block's norm, puts both at the end of the list and ends the loader's step. `blocks` must have room: slots may not move.
 void add_block(Loader&, std::vector<Decoder::ResidualBlock>& blocks, const std::string& norm, std::int32_t hidden,
                std::unique_ptr<Block>);
 

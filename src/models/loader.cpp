@@ -72,52 +72,62 @@ std::optional<ConstTensorView> Loader::values_of(const TensorSource& source, con
 void Loader::linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols, Bias bias) {
   const QuantMatrix matrix = bind(checkpoint_, module, quant_.scheme_of(module).weights, rows, cols);
   count("dense linears", matrix);
-  linear_of(slot, matrix, bias_of(checkpoint_, module, rows, bias), module);
+  preparation_.matrix(matrix, making_linear(slot, matrix, bias_of(checkpoint_, module, rows, bias), module));
 }
 
 void Loader::plain_linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols,
                           Bias bias) {
   const QuantMatrix matrix = bind(checkpoint_, module, kBf16, rows, cols);
   count("dense linears", matrix);
-  linear_of(slot, matrix, bias_of(checkpoint_, module, rows, bias), module);
+  preparation_.matrix(matrix, making_linear(slot, matrix, bias_of(checkpoint_, module, rows, bias), module));
+}
+
+Preparation::Make Loader::making_linear(std::unique_ptr<Linear>& slot, const QuantMatrix& matrix, ConstTensorView bias,
+                                        const std::string& where) {
+  return [this, &slot, matrix, bias, where] {
+    try {
+      slot = context_.ops.make_linear(matrix, bias);
+      return slot->in_place();
+    } catch (const Error& e) {
+      throw e.with_context(where);
+    }
+  };
 }
 
 void Loader::linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix& matrix, ConstTensorView bias, const std::string& where) {
-  if (!matrix) return;  // its problem is noted
-  if (context_.plan_only) return;
-  jobs_.push_back({bytes_of(matrix), [this, &slot, matrix, bias, where] {
-                     try {
-                       slot = context_.ops.make_linear(matrix, bias);
-                     } catch (const Error& e) {
-                       throw e.with_context(where);
-                     }
-                   }});
+  preparation_.matrix({}, making_linear(slot, matrix, bias, where));
 }
 
 void Loader::derived(const std::string& module, std::int64_t rows, std::int64_t cols, UseMatrix use) {
   const QuantMatrix matrix = bind(checkpoint_, module, quant_.scheme_of(module).weights, rows, cols);
   count("dense linears", matrix);
-  if (!matrix) return;
-  if (context_.plan_only) return;
-  jobs_.push_back({bytes_of(matrix), [this, matrix, use = std::move(use)] { use(matrix, context_.ops); }});
+  preparation_.matrix(matrix, [this, matrix, module, use = std::move(use)] {
+    try {
+      use(matrix, context_.ops);
+      return false;
+    } catch (const Error& e) {
+      throw e.with_context(module);
+    }
+  });
 }
 
 void Loader::parameter(Parameter& slot, const std::string& name, const Shape& shape) {
   const auto found = values_of(checkpoint_, name, shape, 0.9f, 1.1f);
-  if (!found || context_.plan_only) return;
-  const ConstTensorView view = *found;
-  jobs_.push_back({view.bytes(), [this, &slot, view] {
-                     const auto count = static_cast<std::size_t>(view.shape.elements());
-                     slot.buffer = context_.device.allocate(count * sizeof(float));
-                     const TensorView values(slot.buffer.data(), DType::f32, view.shape);
-                     to_float(view, {values.as<float>(), count});
-                     slot.view = values;
-                   }});
+  if (!found) return;
+  preparation_.matrix({}, [this, &slot, view = *found] {
+    const auto count = static_cast<std::size_t>(view.shape.elements());
+    slot.buffer = context_.device.allocate(count * sizeof(float));
+    const TensorView values(slot.buffer.data(), DType::f32, view.shape);
+    to_float(view, {values.as<float>(), count});
+    slot.view = values;
+    return false;
+  });
 }
 
 void Loader::embedding(QuantMatrix& slot, const std::string& module, std::int64_t rows, std::int64_t cols) {
   slot = bind(checkpoint_, module, quant_.scheme_of(module).weights, rows, cols);
   count("embedding", slot);
+  preparation_.matrix(slot);
   if (!config_.tied_embeddings) report_.size.embedding += rows * cols;
 }
 
@@ -133,16 +143,15 @@ void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& l
   bind_experts(*weights, problem, layer, module, source);
   const std::int64_t routed = report_.size.parameters - others;
   report_.size.active -= routed - routed / problem.experts * problem.top_k;
-  std::int64_t bytes = 0;
-  for (const moe::Expert& e : weights->experts) bytes += bytes_of(e.gate) + bytes_of(e.up) + bytes_of(e.down);
-  jobs_.push_back({bytes, [this, &slot, layer, problem, weights] {
-                     try {
-                       if (context_.plan_only) return plan_experts(layer, problem);
-                       build_experts(slot, layer, problem, *weights);
-                     } catch (const Error& e) {
-                       throw e.with_context(layer);
-                     }
-                   }});
+  layers_.emplace_back(layer, problem);
+  preparation_.experts(weights, [this, &slot, layer, problem, weights] {
+    try {
+      build_experts(slot, layer, problem, *weights);
+      return slot->in_place();
+    } catch (const Error& e) {
+      throw e.with_context(layer);
+    }
+  });
 }
 
 void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem, const std::string& layer,
@@ -197,10 +206,14 @@ void Loader::build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::str
 // What build_experts() would choose, for a plan.
 void Loader::plan_experts(const std::string& layer, const moe::MoeProblem& problem) {
   if (decided_before(problem) != nullptr) return;
-  const moe::Selection selection =
-      moe::select_backend(problem, context_.device.caps(), moe::builtin_backends(), context_.moe_backend);
-  const moe::MoeBackend& chosen = selection.chosen_for(problem, context_.device.caps());
-  decide(layer, problem, chosen, "", selection.explain());
+  try {
+    const moe::Selection selection =
+        moe::select_backend(problem, context_.device.caps(), moe::builtin_backends(), context_.moe_backend);
+    const moe::MoeBackend& chosen = selection.chosen_for(problem, context_.device.caps());
+    decide(layer, problem, chosen, "", selection.explain());
+  } catch (const Error& e) {
+    throw e.with_context(layer);
+  }
 }
 
 const std::string* Loader::decided_before(const moe::MoeProblem& problem) const {
@@ -289,8 +302,10 @@ void Loader::report_counts() {
   const KvSpec kv = kv_spec();
   report_.size.latent_kv = kv.latent_values > 0;
   report_.size.kv_values_per_token = kv.page_bytes() / kv.page_tokens / size_of(kv.dtype);
+  std::vector<ModelReport::Line> lines;
   for (const auto& [kind, sum] : report_.size.formats)
-    report_.lines.push_back({kind, fmt::format("{} tensors, {:.1f} MB", sum.tensors, static_cast<double>(sum.bytes) / 1e6), ""});
+    lines.push_back({kind, fmt::format("{} tensors, {:.1f} MB", sum.tensors, static_cast<double>(sum.bytes) / 1e6), ""});
+  report_.lines.insert(report_.lines.begin(), lines.begin(), lines.end());
 }
 
 // What an FP8 cache would use. A table of names knows nothing of scales that it does not list.
@@ -300,12 +315,22 @@ void Loader::note_kv_scales() {
     report_.notes.push_back(describe(kv_scales_, checkpoint_.has_values()) + "; they are used by an fp8 cache only");
 }
 
+// Scales are checked even when it is known that the model cannot be loaded: all problems are told at once.
+void Loader::prepare() {
+  if (!checkpoint_.has_values()) return;
+  const auto stream = context_.device.new_stream();
+  preparation_.run({pool_of(*stream), checkpoint_, context_.plan_only, context_.progress}, problems_);
+}
+
 ModelReport Loader::build() {
   check_all_used();
+  prepare();
   if (context_.all_problems != nullptr) *context_.all_problems = problems_;
   Problems told;
   for (std::string& words : problems_) told.add(std::move(words));
   told.throw_if_any(Errc::corrupt, checkpoint_.files().location());
+  if (context_.plan_only)
+    for (const auto& [layer, problem] : layers_) plan_experts(layer, problem);
   report_counts();
   note_kv_scales();
   if (halves_ > 0)
@@ -317,14 +342,6 @@ ModelReport Loader::build() {
                     "is computed for each of them",
                     kv_.recurrent.layers, static_cast<double>(kv_.recurrent.sequence_bytes()) / 1e6));
   report_.notes.insert(report_.notes.end(), quant_.notes().begin(), quant_.notes().end());
-  std::int64_t total = 0, done = 0;
-  for (const Job& job : jobs_) total += job.bytes;
-  for (const Job& job : jobs_) {
-    job.run();
-    done += job.bytes;
-    if (context_.progress) context_.progress(done, total);
-  }
-  jobs_.clear();
   return std::move(report_);
 }
 

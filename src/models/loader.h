@@ -1,6 +1,6 @@
 #pragma once
 // Loading in two passes: an architecture first names everything it needs, which binds views and collects every problem of names,
-// shapes and scales without touching weights; build() then packs one thing after the other into its place.
+// and shapes without touching weights; build() then reads them, checks their scales and packs them into their places.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/model.h"
+#include "models/preparation.h"
 #include "moe/backend.h"
 #include "nn/parameter.h"
 #include "quant/kv_scales.h"
@@ -28,7 +29,8 @@ class Loader {
   // The same for what is never quantised, whatever an exclusion list forgot: routers and their like.
   void plain_linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols,
                     Bias = Bias::none);
-  // A matrix that the architecture turns into something else: `use` is called by build() and may read it.
+  // A matrix that the architecture turns into something else: `use` is called by build(), beside other such calls and on any thread,
+  // and may read it during the call.
   using UseMatrix = std::function<void(const QuantMatrix&, const Ops&)>;
   void derived(const std::string& module, std::int64_t rows, std::int64_t cols, UseMatrix use);
   // A vector [n], or few numbers in another shape, kept as float32.
@@ -61,14 +63,13 @@ class Loader {
   void ignore_prefix(std::string prefix, std::string why);
   void problem(std::string words) { problems_.push_back(std::move(words)); }
 
+  // What was named since the last call is prepared together (models/preparation.h).
+  void end_step() { preparation_.end_step(); }
+
   // Throws Error{corrupt} listing all problems; packs everything; returns what was decided.
   ModelReport build();
 
  private:
-  struct Job {
-    std::int64_t bytes;
-    std::function<void()> run;
-  };
   QuantMatrix bind(const TensorSource&, const std::string& module, const QuantScheme&, std::int64_t rows, std::int64_t cols);
   ConstTensorView bias_of(const TensorSource&, const std::string& module, std::int64_t rows, Bias);
   std::optional<ConstTensorView> values_of(const TensorSource&, const std::string& name, const Shape&, float low, float high);
@@ -76,6 +77,8 @@ class Loader {
   void compare_halves(const moe::Expert&, const TensorSource&);
   void build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem&,
                      const moe::ExpertWeights&);
+  Preparation::Make making_linear(std::unique_ptr<Linear>& slot, const QuantMatrix&, ConstTensorView bias, const std::string& where);
+  void prepare();
   void check_all_used();
   void plan_experts(const std::string& layer, const moe::MoeProblem&);
   const std::string* decided_before(const moe::MoeProblem&) const;
@@ -96,7 +99,8 @@ class Loader {
   const QuantConfig& quant_;
   LoadContext& context_;
   std::vector<std::string> problems_;
-  std::vector<Job> jobs_;
+  Preparation preparation_;
+  std::vector<std::pair<std::string, moe::MoeProblem>> layers_;  // of experts, in order
   std::vector<Ignored> ignored_;
   // Distinct problems so far, each with the backend that its first layer took: later layers take the same.
   std::vector<std::pair<moe::MoeProblem, std::string>> decided_;

@@ -32,6 +32,8 @@ class MoeKernel {
   virtual void run(const MoeCall&, Workspace&, Stream&) const noexcept = 0;
   // What runs, for people, without the backend's name: "avx2 kernels, nvfp4 in place".
   virtual std::string describe() const = 0;
+  // Whether run() reads the published weights; when it has its own, theirs need not stay in memory.
+  virtual bool in_place() const noexcept { return true; }
 };
 
 // What a backend is for. "latency" and "throughput" ask for the best of that kind; "auto" for the cheapest.
@@ -47,8 +49,8 @@ class MoeBackend {
   virtual Support supports(const MoeProblem&, const DeviceCaps&) const = 0;
   // Expected microseconds for a call of `tokens`; only the order matters.
   virtual double cost(const MoeProblem&, const DeviceCaps&, std::int64_t tokens) const = 0;
-  // Repacks here and nowhere else. The weights may be released afterwards unless the kernel says it looks at them in place;
-  // checkpoints stay mapped, so a kernel may. Throws Error.
+  // Repacks here and nowhere else. The device's threads are the callee's to use. The weights' pages may be given back
+  // afterwards unless the kernel says that it looks at them in place; checkpoints stay mapped, so a kernel may. Throws Error.
   virtual std::unique_ptr<MoeKernel> build(const MoeProblem&, const ExpertWeights&, Device&) const = 0;
 };
 

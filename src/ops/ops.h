@@ -27,6 +27,8 @@ class Linear {
   // x [T, K] -> out [T, N], overwritten. T = 0 does nothing.
   virtual void run(ConstTensorView x, TensorView out, Workspace&, Stream&) const noexcept = 0;
   virtual std::string describe() const = 0;  // "nvfp4, avx2"
+  // Whether run() reads the published codes; when it has its own, theirs need not stay in memory.
+  virtual bool in_place() const noexcept { return true; }
 };
 
 // Rotary position embedding of one layer: which dimensions, which pairs, which angles.

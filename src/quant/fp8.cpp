@@ -61,6 +61,7 @@ class Fp8 final : public Codec {
     const float unit = unit_gain_scale(cols, kCodeRms);
     const NamedTensor scale =
         tensors.required({".weight_scale_inv", ".weight_scale"}, {scheme.scale, {grid_rows, grid_cols}, unit, unit});
+    matrix.scales_name = scale.name;
     matrix.scales = scheme.scale == DType::f8e8m0
                         ? tensors.scales(scale, {DType::f8e8m0, DType::u8, DType::f32}, grid_rows, grid_cols, DType::f8e8m0)
                         : tensors.scales(scale, {DType::f32, DType::bf16, DType::f16, DType::f8e8m0}, grid_rows, grid_cols);

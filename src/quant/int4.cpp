@@ -69,6 +69,7 @@ class Int4 final : public Codec {
     matrix.codes = packed.view;
     const float unit = unit_gain_scale(cols, kCodeRms);
     const NamedTensor scale = tensors.required({".weight_scale"}, {scheme.scale, {rows, groups}, unit, unit});
+    matrix.scales_name = scale.name;
     matrix.scales = tensors.scales(scale, {DType::bf16, DType::f16, DType::f32}, rows, groups);
     matrix.scheme.scale = matrix.scales.dtype;
     const NamedTensor zeros = scheme.zero_point

@@ -34,8 +34,8 @@ class LinearTensors {
 
   // A matrix [rows, cols] of one of the types, else a problem and false. An empty tensor is false without a new problem.
   bool expect(const NamedTensor&, DTypes, std::int64_t rows, std::int64_t cols);
-  // The scales as a matrix [rows, cols]: unit dimensions are dropped or added, so [N], [N, 1] and [N, 1, 1, 1] are one thing. Every
-  // value is checked (quant/scales.h), where the source has values. Where u8 is among the types it is read as the type `bytes`.
+  // The scales as a matrix [rows, cols]: unit dimensions are dropped or added, so [N], [N, 1] and [N, 1, 1, 1] are one thing. Their
+  // values are not read. Where u8 is among the types it is read as the type `bytes`.
   ConstTensorView scales(const NamedTensor&, DTypes, std::int64_t rows, std::int64_t cols, DType bytes = DType::u8);
   // One float32 above 0, of shape [] or [1]; `inverted` publishes its reciprocal. Empty: 0 without a new problem. 1 where the
   // source has no values.

@@ -1,6 +1,7 @@
 #pragma once
 // One weight matrix [rows, cols] = [out, in] as its checkpoint stores it: views, no copies.
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "device/buffer.h"
@@ -21,6 +22,7 @@ struct QuantMatrix {
   ConstTensorView zeros;
   float global = 1.0f;       // multiplies every value (NVFP4: weight_scale_2, or 1 / weight_global_scale)
   float input_scale = 0.0f;  // static activation scale of this linear as published; 0: none
+  std::string scales_name = {};  // of the tensor that publishes `scales`, for messages
 
   explicit operator bool() const { return static_cast<bool>(codes); }
 };

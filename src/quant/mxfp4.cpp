@@ -59,6 +59,7 @@ class Mxfp4 final : public Codec {
     const TensorNeed need{DType::f8e8m0, {rows, cols / kBlock}, unit, unit};
     const NamedTensor scale =
         codes.name.ends_with("blocks") ? tensors.required({".scales", "_scales"}, need) : tensors.required({".weight_scale"}, need);
+    matrix.scales_name = scale.name;
     matrix.scales = tensors.scales(scale, {DType::u8, DType::f8e8m0}, rows, cols / kBlock, DType::f8e8m0);
     return tensors.ok() ? matrix : QuantMatrix{};
   }

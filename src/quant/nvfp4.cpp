@@ -34,6 +34,7 @@ class Nvfp4 final : public Codec {
     tensors.expect(weight, {DType::u8}, rows, cols / 2);
     matrix.codes = weight.view;
     const NamedTensor scale = tensors.required({".weight_scale"}, {DType::f8e4m3, {rows, cols / kBlock}, 0.75f, 1.0f});
+    matrix.scales_name = scale.name;
     matrix.scales = tensors.scales(scale, {DType::f8e4m3}, rows, cols / kBlock);
     const float unit = unit_gain_scale(cols, kE2m1Rms);
     const NamedTensor global = tensors.required({".weight_scale_2", ".weight_global_scale"}, {DType::f32, {}, unit, unit});

@@ -63,6 +63,11 @@ std::string describe_bad_scales(const ConstTensorView& scales) {
   return fmt::format("{} of its {} scales must be {} and are not; the first is {}", bad, rows * cols, allowed, first);
 }
 
+std::string describe_bad_scales(const QuantMatrix& matrix) {
+  const std::string bad = matrix.scales ? describe_bad_scales(matrix.scales) : std::string();
+  return bad.empty() ? bad : fmt::format("'{}' holds bad scales: {}", matrix.scales_name, bad);
+}
+
 float unit_gain_scale(std::int64_t cols, float code_rms) { return 1.0f / (code_rms * std::sqrt(static_cast<float>(cols))); }
 
 std::uint8_t e8m0_at_least(float value) {

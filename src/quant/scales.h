@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tensor/view.h"
+#include "quant/matrix.h"
 
 namespace conclave {
 
@@ -15,6 +15,8 @@ bool usable_scale(float value);
 //   f8e8m0           any power of two; its one other code is NaN
 //   f8e4m3           not negative and not NaN. 0 is allowed: it says that the block is zero (NVFP4's run-time rule writes it)
 std::string describe_bad_scales(const ConstTensorView& scales);
+// The same for the scales of a matrix, naming their tensor. "" for a matrix without scales.
+std::string describe_bad_scales(const QuantMatrix&);
 
 // A scale under which a matrix of `cols` columns, whose codes have this root mean square, keeps the size of its inputs.
 float unit_gain_scale(std::int64_t cols, float code_rms);

@@ -1,15 +1,11 @@
 """conclave chat: what is remembered, what Ctrl-C and Ctrl-D do, and how it ends."""
-import fcntl
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
-import termios
 import time
 
-from harness import PATIENCE, PROGRAM, Program, environment
+from harness import PATIENCE, PROGRAM, Program, Terminal, environment
 
 QUESTION = "He buys 4 more. How many apples does he have?"
 ENDLESS = ["--dtype", "float32", "--ignore-eos"]
@@ -64,35 +60,12 @@ class Piped(Program):
             self.assertEqual(process.returncode, 130)
 
 
-class Terminal(Program):
+class ChatOnATerminal(Terminal):
     def start(self, *words):
-        """The program on a terminal of its own, whose keys and screen are self.screen; returns at the first prompt."""
-        self.screen, inside = pty.openpty()
-
-        def take_terminal():
-            os.setsid()
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-        process = subprocess.Popen([PROGRAM, "chat", *words], stdin=inside, stdout=inside, stderr=inside, env=environment(),
-                                   cwd=self.cwd, preexec_fn=take_terminal)
-        os.close(inside)
-        self.addCleanup(os.close, self.screen)
-        self.addCleanup(process.wait)
-        self.addCleanup(lambda: process.poll() is None and process.kill())
-        self.seen = ""
+        """Returns at the first prompt."""
+        process = super().start("chat", *words)
         self.wait_for(r"\n> $")
         return process
-
-    def wait_for(self, pattern):
-        """Reads the screen until `pattern` is in what came since the last key."""
-        deadline = time.monotonic() + PATIENCE
-        while not re.search(pattern, self.seen):
-            ready, _, _ = select.select([self.screen], [], [], max(0, deadline - time.monotonic()))
-            self.assertTrue(ready, f"{pattern!r} did not come; there is {self.seen!r}")
-            self.seen += os.read(self.screen, 4096).decode(errors="replace").replace("\r", "")
-
-    def press(self, keys):
-        self.seen = ""
-        os.write(self.screen, keys)
 
     def ask_endlessly(self):
         self.press(b"hello\n")

@@ -1,9 +1,15 @@
 """Runs the program as a user would: a fresh folder, a bare environment, no terminal unless a test opens one."""
+import fcntl
 import json
 import os
+import pty
+import re
+import select
 import struct
 import subprocess
 import tempfile
+import termios
+import time
 import unittest
 from pathlib import Path
 
@@ -70,6 +76,38 @@ class Program(unittest.TestCase):
             self.assertTrue(done.stderr.startswith("conclave: "), done.stderr)
             self.assertEqual(done.stderr.count("conclave: "), 1, done.stderr)
         return done
+
+
+class Terminal(Program):
+    """The program on a terminal of its own, whose keys and screen are self.screen."""
+
+    def start(self, *words):
+        self.screen, inside = pty.openpty()
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        process = subprocess.Popen([PROGRAM, *map(os.fspath, words)], stdin=inside, stdout=inside, stderr=inside,
+                                   env=environment(), cwd=self.cwd, preexec_fn=take_terminal)
+        os.close(inside)
+        self.addCleanup(os.close, self.screen)
+        self.addCleanup(process.wait)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        self.seen = ""
+        return process
+
+    def wait_for(self, pattern):
+        """Reads the screen until `pattern` is in what came since the last key; returns the match."""
+        deadline = time.monotonic() + PATIENCE
+        while not re.search(pattern, self.seen):
+            ready, _, _ = select.select([self.screen], [], [], max(0, deadline - time.monotonic()))
+            self.assertTrue(ready, f"{pattern!r} did not come; there is {self.seen!r}")
+            self.seen += os.read(self.screen, 4096).decode(errors="replace").replace("\r", "")
+        return re.search(pattern, self.seen)
+
+    def press(self, keys):
+        self.seen = ""
+        os.write(self.screen, keys)
 
 
 def read_safetensors(path):

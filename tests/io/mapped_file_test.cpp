@@ -44,6 +44,25 @@ TEST(MappedFile, RefusesWhatIsNotARegularFile) {
   refusal(Errc::corrupt, [&] { MappedFile::open(pipe); });  // and does not wait for a writer
 }
 
+TEST(MappedFile, PagesThatWereGivenBackAreReadAgain) {
+  const TemporaryFolder folder;
+  std::string content(1 << 20, '\0');
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7 + i / 4096);
+  const auto file = MappedFile::open(folder.write("a.bin", content));
+  touch_pages(file->bytes());
+  file->give_back(file->bytes().subspan(5000, 100000));
+  file->give_back({});
+  EXPECT_EQ(file->text(), content);
+}
+
+TEST(MappedFile, MemoryIsNeverGivenBack) {
+  std::vector<std::byte> memory(1 << 20, std::byte{42});
+  const auto file = MappedFile::from_memory(memory, "memory");
+  touch_pages(file->bytes());
+  file->give_back(file->bytes());
+  EXPECT_EQ(std::count(memory.begin(), memory.end(), std::byte{42}), 1 << 20);
+}
+
 TEST(MappedFile, LooksAtMemory) {
   static constexpr std::array<std::byte, 3> kBytes{std::byte{1}, std::byte{2}, std::byte{3}};
   const auto file = MappedFile::from_memory(kBytes, "embedded:x/a");

@@ -128,6 +128,24 @@ TEST(Malformed, B005_BadScalesAreNamed) {
   expect_mentions(complaint(model), {kExpert + "up_proj.weight_scale"});
 }
 
+TEST(Malformed, B005_ALoadTellsBadScalesOfAllLayersTogetherInTheOrderOfTheModel) {
+  EditableModel model(kNvfp4);
+  const std::string tensors[] = {"model.layers.0.mlp.experts.7.up_proj.weight_scale", "model.layers.1.self_attn.o_proj.weight_scale",
+                                 "model.layers.2.mlp.experts.0.down_proj.weight_scale"};
+  for (const std::string& tensor : tensors) model.tensor(tensor)[0] = model.tensor(tensor)[5] = 0x7f;  // NaN
+  const std::string text = complaint(model, false);
+  EXPECT_EQ(text, complaint(model));
+  expect_mentions(text, {"3 problems", "2 of its"});
+  std::size_t after = 0;
+  for (const std::string& tensor : tensors) {
+    after = text.find("'" + tensor + "' holds bad scales", after);
+    ASSERT_NE(after, std::string::npos) << tensor << " in: " << text;
+  }
+  // With a problem of names too.
+  model.rename(kExpert + "up_proj.weight", kExpert + "up_proj.weighs");
+  expect_mentions(complaint(model, false), {tensors[0], tensors[1], tensors[2], kExpert + "up_proj.weighs", "5 problems"});
+}
+
 TEST(Malformed, BadCacheScalesAreNamed) {
   EditableModel model(kNvfp4);
   const float value = -2.0f;

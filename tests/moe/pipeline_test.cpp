@@ -114,7 +114,7 @@ TEST_F(PipelineTest, B042_StrayIdsContributeNothing) {
   reference_experts(p, weights.weights(), sample.call().hidden, ids_view, factors_view,
                     TensorView(reinterpret_cast<std::byte*>(expected.data()), DType::f64, {tokens, p.hidden}), judging, *stream);
 
-  const auto experts = make_cpu_experts(p, weights.weights(), device_->caps());
+  const auto experts = make_cpu_experts(p, weights.weights(), *device_);
   Workspace workspace(device_->allocate(experts->workspace_bytes(tokens)));
   const ExpertRows rows = experts->run({sample.call().hidden, ids_view}, workspace, *stream);
   int computed = 0;

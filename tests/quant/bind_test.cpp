@@ -7,6 +7,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "quant/codec.h"
+#include "quant/scales.h"
 #include "tests/quant/decoded.h"
 #include "tests/quant/tensor_map.h"
 
@@ -17,9 +18,14 @@ const std::string kModule = "model.layers.0.mlp.experts.3.up_proj";
 
 using Problems = std::vector<std::string>;
 
+// Bound and its block scales looked at, as a loader does.
 QuantMatrix bind_module(const TensorSource& source, const QuantScheme& scheme, std::int64_t rows, std::int64_t cols,
                         Problems& problems) {
-  return codec_for(scheme).bind(source, kModule, scheme, rows, cols, problems);
+  QuantMatrix matrix = codec_for(scheme).bind(source, kModule, scheme, rows, cols, problems);
+  const std::string bad = describe_bad_scales(matrix);
+  if (bad.empty()) return matrix;
+  problems.push_back(bad);
+  return {};
 }
 
 // Exactly one problem, which names the tensor.

@@ -55,7 +55,7 @@ class CpuPipelineBackend final : public MoeBackend {
     check_weights(p, weights);
     const DeviceCaps& caps = device.caps();
     return std::make_unique<PipelineKernel>(p, make_cpu_router(p), make_local_exchange(p, caps),
-                                            make_cpu_experts(p, weights, caps));
+                                            make_cpu_experts(p, weights, device));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/math.h"
+#include "device/for_each_throwing.h"
 #include "kernels/cpu/dispatch.h"
 #include "moe/activation.h"
 #include "moe/pipeline/experts.h"
@@ -24,6 +25,7 @@ std::vector<float> to_floats(const ConstTensorView& v) {
 }
 
 struct PackedExpert {
+  PackedExpert() = default;
   explicit PackedExpert(const Expert& e)
       : up(e.up),
         down(e.down),
@@ -32,6 +34,7 @@ struct PackedExpert {
         down_bias(to_floats(e.down_bias)) {
     if (e.gate) gate = PackedMatrix(e.gate);
   }
+  bool in_place() const noexcept { return up.in_place() || down.in_place() || gate.in_place(); }
   PackedMatrix gate, up, down;
   std::vector<float> gate_bias, up_bias, down_bias;
 };
@@ -67,10 +70,16 @@ void add_bias(const std::vector<float>& bias, const Tile& tile, float* rows, std
 
 class CpuExperts final : public Experts {
  public:
-  CpuExperts(const MoeProblem& problem, const ExpertWeights& weights, const DeviceCaps& caps)
-      : problem_(problem), kernels_(kernel_table(caps.isa)), threads_(caps.threads) {
-    experts_.reserve(weights.experts.size());
-    for (const Expert& e : weights.experts) experts_.emplace_back(e);
+  CpuExperts(const MoeProblem& problem, const ExpertWeights& weights, Device& device)
+      : problem_(problem),
+        kernels_(kernel_table(device.caps().isa)),
+        threads_(device.caps().threads),
+        experts_(weights.experts.size()) {
+    const auto stream = device.new_stream();
+    for_each_throwing(pool_of(*stream), std::ssize(experts_), [&](std::int64_t i, int) {
+      const auto at = static_cast<std::size_t>(i);
+      experts_[at] = PackedExpert(weights.experts[at]);
+    });
   }
 
   std::size_t workspace_bytes(std::int64_t tokens) const override {
@@ -110,6 +119,8 @@ class CpuExperts final : public Experts {
   std::string describe() const override {
     return fmt::format("{} kernels, {}", kernels_.isa, experts_.empty() ? "no experts here" : experts_.front().up.describe());
   }
+
+  bool in_place() const noexcept override { return std::ranges::any_of(experts_, &PackedExpert::in_place); }
 
  private:
   static std::span<std::int32_t> span(Workspace& workspace, std::int64_t count) {
@@ -176,8 +187,8 @@ class CpuExperts final : public Experts {
 
 }  // namespace
 
-std::unique_ptr<Experts> make_cpu_experts(const MoeProblem& problem, const ExpertWeights& weights, const DeviceCaps& caps) {
-  return std::make_unique<CpuExperts>(problem, weights, caps);
+std::unique_ptr<Experts> make_cpu_experts(const MoeProblem& problem, const ExpertWeights& weights, Device& device) {
+  return std::make_unique<CpuExperts>(problem, weights, device);
 }
 
 }  // namespace conclave::moe

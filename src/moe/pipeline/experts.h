@@ -5,8 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "device/caps.h"
-#include "device/stream.h"
+#include "device/device.h"
 #include "device/workspace.h"
 #include "moe/problem.h"
 #include "moe/weights.h"
@@ -30,9 +29,11 @@ class Experts {
   // The result lies in the workspace and lives as long as the caller's Scope.
   virtual ExpertRows run(const Dispatched&, Workspace&, Stream&) const noexcept = 0;
   virtual std::string describe() const = 0;
+  virtual bool in_place() const noexcept = 0;  // as MoeKernel
 };
 
-// Packed weights and the kernels of the host's instruction set, float32 activations.
-std::unique_ptr<Experts> make_cpu_experts(const MoeProblem&, const ExpertWeights&, const DeviceCaps&);
+// Packed weights and the kernels of the host's instruction set, float32 activations. Experts are packed by all threads of the
+// device, a CPU.
+std::unique_ptr<Experts> make_cpu_experts(const MoeProblem&, const ExpertWeights&, Device&);
 
 }  // namespace conclave::moe

@@ -32,6 +32,7 @@ class PipelineKernel final : public MoeKernel {
   }
 
   std::string describe() const override { return experts_->describe(); }
+  bool in_place() const noexcept override { return experts_->in_place(); }
 
  private:
   MoeProblem problem_;

@@ -53,6 +53,7 @@ class CpuLinear final : public Linear {
     });
   }
 
+  bool in_place() const noexcept override { return packed_.in_place(); }
   std::string describe() const override { return fmt::format("{}, {}", packed_.describe(), kernels_.isa); }
 
  private:

@@ -168,7 +168,7 @@ PackedMatrix::PackedMatrix(const QuantMatrix& m) {
     zeros_ = int4_zeros(m, ceil_div(m.cols, block_cols), matrix_.scale_stride);
     matrix_.zeros = reinterpret_cast<const std::uint8_t*>(zeros_.data());
   }
-  words_ = fmt::format("{} {}", to_string(m.scheme), codes_.size() == 0 ? "in place" : "copied");
+  words_ = fmt::format("{} {}", to_string(m.scheme), in_place() ? "in place" : "copied");
 }
 
 }  // namespace conclave

@@ -28,6 +28,8 @@ class PackedMatrix {
   const KernelMatrix& matrix() const noexcept { return matrix_; }
   GemmFormat format() const noexcept { return format_; }  // the kernel for matrix()
   std::size_t owned_bytes() const noexcept { return codes_.size() + scales_.size() + zeros_.size(); }
+  // Whether matrix() looks at the published codes.
+  bool in_place() const noexcept { return matrix_.codes != nullptr && codes_.size() == 0; }
   // "nvfp4 in place", "f16 decoded to f32".
   const std::string& describe() const noexcept { return words_; }
 
