@@ -35,8 +35,8 @@ bool looks_like_weights(std::string_view name) {
   }
   if (count == 0)
     throw Error(Errc::not_found, fmt::format("'{}' holds no weights: expected '{}', or '{}' with its shards; without them "
-                                             "--load-format dummy (load_format) stands in", files.location(),
-                                             kSingleFile, kIndexFile));
+                                             "--load-format dummy (load_format) stands in",
+                                             files.location(), kSingleFile, kIndexFile));
   throw Error(
       Errc::unsupported,
       fmt::format("'{}': expected '{}', or '{}' with its shards; found {}{}, which cannot be read. Convert the model with "

@@ -46,7 +46,7 @@ Json json_of(const DeviceCheck& device) {
   return {{"device", device.device},
           {"runs", device.refusal.empty()},
           {"refusal", device.refusal},
-          {"decisions", json_of(device.decisions)}};
+          {"decisions", decisions_json(device.decisions)}};
 }
 
 Json json_of(const ModelCheck& check) {
@@ -88,7 +88,7 @@ void write_size(Text out, const ModelCheck& check) {
 void write_device(Text out, const DeviceCheck& device) {
   fmt::format_to(out, "\nOn {}:\n", device.device);
   if (!device.refusal.empty()) fmt::format_to(out, "  cannot run: {}\n", device.refusal);
-  fmt::format_to(out, "{}", text_of(device.decisions));
+  fmt::format_to(out, "{}", decisions_text(device.decisions));
 }
 
 void write_sizes(Text out, std::string_view what, const ModelCheck& check, const std::vector<ParallelSize>& sizes,

@@ -65,7 +65,7 @@ void print_size(const ModelSize& size) {
 
 void print_report(const ModelReport& report) {
   fmt::print("\nWhat runs it:\n");
-  fmt::print("{}", printable(text_of(report.lines)));
+  fmt::print("{}", printable(decisions_text(report.lines)));
   for (const std::string& note : report.notes) fmt::print("  note: {}\n", printable(note));
 }
 

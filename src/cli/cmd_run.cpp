@@ -103,7 +103,10 @@ void add_run(CLI::App& app, Action& action) {
       "  conclave run /models/Qwen3-30B-A3B \"Why is the sky blue?\" --max-tokens 200\n"
       "  conclave run --raw --temperature 0 < prompt.txt\n"
       "  conclave run /models/tiny --ids 5,17,42 --skip-tokenizer-init --max-tokens 8");
-  command->add_option("prompt", flags->positional, "[MODEL] PROMPT; '-' or nothing: the prompt is read from stdin, as it is for a lone model folder")->expected(0, 2);
+  command
+      ->add_option("prompt", flags->positional,
+                   "[MODEL] PROMPT; '-' or nothing: the prompt is read from stdin, as it is for a lone model folder")
+      ->expected(0, 2);
   command->add_option("--ids", flags->ids, "The prompt as token ids, such as 5,17,42")->check(some_text());
   command->add_option("--system", flags->system, "A system message before the prompt");
   command->add_flag("--raw", flags->raw, "Continue the prompt as plain text, without the chat template");

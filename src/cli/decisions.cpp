@@ -19,7 +19,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-std::string text_of(std::span<const ModelReport::Line> decisions) {
+std::string decisions_text(std::span<const ModelReport::Line> decisions) {
   std::string text;
   for (const auto& [where, what, reasons] : decisions) {
     text += fmt::format("  {}: {}\n", where, what);
@@ -28,7 +28,7 @@ std::string text_of(std::span<const ModelReport::Line> decisions) {
   return text;
 }
 
-Json json_of(std::span<const ModelReport::Line> decisions) {
+Json decisions_json(std::span<const ModelReport::Line> decisions) {
   Json out = Json::array();
   for (const auto& [where, what, reasons] : decisions)
     out.push_back({{"where", where}, {"what", what}, {"reasons", lines_of(reasons)}});

@@ -9,8 +9,8 @@
 namespace conclave::cli {
 
 // A line per decision, and its reasons indented below.
-std::string text_of(std::span<const ModelReport::Line>);
+std::string decisions_text(std::span<const ModelReport::Line>);
 // [{"where", "what", "reasons": [...]}]
-Json json_of(std::span<const ModelReport::Line>);
+Json decisions_json(std::span<const ModelReport::Line>);
 
 }  // namespace conclave::cli

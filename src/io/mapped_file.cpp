@@ -81,7 +81,8 @@ void touch_pages(std::span<const std::byte> bytes) noexcept {
   if (bytes.empty()) return;
   constexpr std::size_t kSmallestPage = 4096;
   const std::span<std::byte> pages = pages_around(bytes);
-  ::madvise(pages.data(), pages.size(), MADV_WILLNEED);  // reading ahead beats one fault after the other; refusal changes nothing else
+  ::madvise(pages.data(), pages.size(),
+            MADV_WILLNEED);  // reading ahead beats one fault after the other; refusal changes nothing else
   const volatile std::byte* const data = bytes.data();
   for (std::size_t i = 0; i < bytes.size(); i += kSmallestPage) static_cast<void>(data[i]);
   static_cast<void>(data[bytes.size() - 1]);

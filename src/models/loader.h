@@ -29,8 +29,8 @@ class Loader {
   // The same for what is never quantised, whatever an exclusion list forgot: routers and their like.
   void plain_linear(std::unique_ptr<Linear>& slot, const std::string& module, std::int64_t rows, std::int64_t cols,
                     Bias = Bias::none);
-  // A matrix that the architecture turns into something else: `use` is called by build(), beside other such calls and on any thread,
-  // and may read it during the call.
+  // A matrix that the architecture turns into something else: `use` is called by build(), beside other such calls and on any
+  // thread, and may read it during the call.
   using UseMatrix = std::function<void(const QuantMatrix&, const Ops&)>;
   void derived(const std::string& module, std::int64_t rows, std::int64_t cols, UseMatrix use);
   // A vector [n], or few numbers in another shape, kept as float32.
@@ -77,7 +77,8 @@ class Loader {
   void compare_halves(const moe::Expert&, const TensorSource&);
   void build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem&,
                      const moe::ExpertWeights&);
-  Preparation::Make making_linear(std::unique_ptr<Linear>& slot, const QuantMatrix&, ConstTensorView bias, const std::string& where);
+  Preparation::Make making_linear(std::unique_ptr<Linear>& slot, const QuantMatrix&, ConstTensorView bias,
+                                  const std::string& where);
   void prepare();
   void check_all_used();
   void plan_experts(const std::string& layer, const moe::MoeProblem&);

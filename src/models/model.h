@@ -50,7 +50,7 @@ struct ModelReport {
     moe::MoeProblem problem;
   };
   std::vector<Experts> experts;    // distinct ones
-  std::vector<std::string> notes;        // "KV scales: 3 of 3 layers published (...)", tensors that are not used, ...
+  std::vector<std::string> notes;  // "KV scales: 3 of 3 layers published (...)", tensors that are not used, ...
 };
 
 class Model {

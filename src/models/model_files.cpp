@@ -32,10 +32,10 @@ void refuse_beyond_memory(const std::shared_ptr<const FileSet>& files) {
   const auto table = open_dummy_checkpoint(files, DummyValues::none);
   const std::int64_t bytes = plan_model(*table, {.device = *device, .ops = *ops, .moe_backend = "reference"}).size.weight_bytes;
   if (bytes > usable_memory())
-    throw Error(Errc::out_of_memory, fmt::format("{}: its weights take {:.3f} GB and this process may use {:.3f} GB of memory; give "
-                                                 "the config.json fewer layers (num_hidden_layers)",
-                                                 files->location(), static_cast<double>(bytes) / 1e9,
-                                                 static_cast<double>(usable_memory()) / 1e9));
+    throw Error(Errc::out_of_memory,
+                fmt::format("{}: its weights take {:.3f} GB and this process may use {:.3f} GB of memory; give "
+                            "the config.json fewer layers (num_hidden_layers)",
+                            files->location(), static_cast<double>(bytes) / 1e9, static_cast<double>(usable_memory()) / 1e9));
 }
 
 }  // namespace

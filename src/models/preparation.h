@@ -1,7 +1,7 @@
 #pragma once
 // What is left to do with weights that are bound, in the order of the model and by all threads of a device: read them, check their
-// scales, pack them, and give back the pages of those that were copied. It goes step by step, a block of a layer each, so beside the
-// packed weights no more than the published ones of one step are held.
+// scales, pack them, and give back the pages of those that were copied. It goes step by step, a block of a layer each, so beside
+// the packed weights no more than the published ones of one step are held.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -36,8 +36,8 @@ class Preparation {
     bool scales_only = false;  // check scales, make nothing
     const Progress& progress;  // may be empty
   };
-  // Adds to `problems` one entry for each tensor with bad scales, in the order of the model. Once there is any problem, from before or
-  // found on the way, only scales are checked. Throws what a Make throws, of those of one step what the first added one did.
+  // Adds to `problems` one entry for each tensor with bad scales, in the order of the model. Once there is any problem, from before
+  // or found on the way, only scales are checked. Throws what a Make throws, of those of one step what the first added one did.
   void run(const Work&, std::vector<std::string>& problems);
 
  private:

@@ -19,11 +19,11 @@ class Codec {
   virtual bool handles(const QuantScheme&) const noexcept = 0;
 
   // The matrix of linear `module` ("model.layers.0.mlp.experts.3.gate_proj") from its published tensors, in every published
-  // spelling of this format. Shapes are checked against rows x cols, scales of whole matrices by the rule of quant/scales.h; an input
-  // scale may be absent (input_scale 0), not bad. Other values are not read: scales of blocks, which may be gigabytes, are for the
-  // caller to check (describe_bad_scales). What is wrong is appended to `problems`, each entry naming the tensor, and an empty matrix
-  // is returned. The matrix's scheme says what was found, which may differ from the one asked for in the type of the scales, and
-  // for plain weights in their own: compare and select by it.
+  // spelling of this format. Shapes are checked against rows x cols, scales of whole matrices by the rule of quant/scales.h; an
+  // input scale may be absent (input_scale 0), not bad. Other values are not read: scales of blocks, which may be gigabytes, are
+  // for the caller to check (describe_bad_scales). What is wrong is appended to `problems`, each entry naming the tensor, and an
+  // empty matrix is returned. The matrix's scheme says what was found, which may differ from the one asked for in the type of the
+  // scales, and for plain weights in their own: compare and select by it.
   virtual QuantMatrix bind(const TensorSource&, std::string_view module, const QuantScheme&, std::int64_t rows, std::int64_t cols,
                            std::vector<std::string>& problems) const = 0;
 

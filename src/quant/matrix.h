@@ -20,8 +20,8 @@ struct QuantMatrix {
   ConstTensorView scales;
   // int4 with zero points: i32 [ceil(rows / 8), groups], packed along rows.
   ConstTensorView zeros;
-  float global = 1.0f;       // multiplies every value (NVFP4: weight_scale_2, or 1 / weight_global_scale)
-  float input_scale = 0.0f;  // static activation scale of this linear as published; 0: none
+  float global = 1.0f;           // multiplies every value (NVFP4: weight_scale_2, or 1 / weight_global_scale)
+  float input_scale = 0.0f;      // static activation scale of this linear as published; 0: none
   std::string scales_name = {};  // of the tensor that publishes `scales`, for messages
 
   explicit operator bool() const { return static_cast<bool>(codes); }

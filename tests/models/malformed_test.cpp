@@ -130,7 +130,8 @@ TEST(Malformed, B005_BadScalesAreNamed) {
 
 TEST(Malformed, B005_ALoadTellsBadScalesOfAllLayersTogetherInTheOrderOfTheModel) {
   EditableModel model(kNvfp4);
-  const std::string tensors[] = {"model.layers.0.mlp.experts.7.up_proj.weight_scale", "model.layers.1.self_attn.o_proj.weight_scale",
+  const std::string tensors[] = {"model.layers.0.mlp.experts.7.up_proj.weight_scale",
+                                 "model.layers.1.self_attn.o_proj.weight_scale",
                                  "model.layers.2.mlp.experts.0.down_proj.weight_scale"};
   for (const std::string& tensor : tensors) model.tensor(tensor)[0] = model.tensor(tensor)[5] = 0x7f;  // NaN
   const std::string text = complaint(model, false);
