@@ -157,7 +157,7 @@ int check(const CheckFlags& flags) {
       fmt::print("{}", printable(text_of(found, looked_at(found, flags))));
     return found.problems.empty() && found.devices.front().refusal.empty() ? kSuccess : kFailed;
   } catch (const Error& e) {  // nothing could be checked; a script gets its object all the same
-    if (!flags.json || e.code() == Errc::cancelled) throw;
+    if (!flags.json || e.code() == Errc::cancelled || e.code() == Errc::bad_input) throw;
     print({{"problems", {e.what()}}});
     return kFailed;
   }

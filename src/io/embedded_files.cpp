@@ -12,7 +12,8 @@ namespace {
 
 class EmbeddedFiles final : public FileSet {
  public:
-  EmbeddedFiles(const std::string& name, std::vector<EmbeddedFile> files) : location_("embedded:" + name), files_(std::move(files)) {
+  EmbeddedFiles(const std::string& name, std::vector<EmbeddedFile> files)
+      : location_("embedded:" + name), files_(std::move(files)) {
     std::sort(files_.begin(), files_.end(), [](const EmbeddedFile& a, const EmbeddedFile& b) { return a.name < b.name; });
     for (std::size_t i = 0; i < files_.size(); ++i) {
       CONCLAVE_CHECK(is_plain_file_name(files_[i].name), std::string(files_[i].name));

@@ -47,6 +47,7 @@ DeviceCheck check_device(const ModelReport& asked, const DeviceCaps& caps, const
       out.decisions.push_back({experts.where, std::string(chosen.name()), selection.explain()});
     }
   } catch (const Error& e) {
+    if (e.code() == Errc::bad_input) throw;  // a backend that is none
     out.refusal = e.what();
   }
   return out;
