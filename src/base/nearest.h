@@ -6,7 +6,7 @@
 
 namespace conclave {
 
-// The known name with the smallest edit distance to `name`; empty when none is within half of its length.
+// The known name with the smallest edit distance to `name`; empty when none is nearer than half of its length.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
 
 // " (did you mean 'x'?)" or "".

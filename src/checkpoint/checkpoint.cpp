@@ -34,7 +34,8 @@ bool looks_like_weights(std::string_view name) {
     found += (found.empty() ? "" : ", ") + in_quotes(name);
   }
   if (count == 0)
-    throw Error(Errc::not_found, fmt::format("'{}' holds no weights: expected '{}', or '{}' with its shards", files.location(),
+    throw Error(Errc::not_found, fmt::format("'{}' holds no weights: expected '{}', or '{}' with its shards; without them "
+                                             "--load-format dummy (load_format) stands in", files.location(),
                                              kSingleFile, kIndexFile));
   throw Error(
       Errc::unsupported,

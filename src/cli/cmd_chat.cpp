@@ -113,6 +113,8 @@ int chat(ChatFlags& flags) {
       throw Error(Errc::bad_input, "the model is given twice, by --model and by the first word");
     flags.engine.options.model = flags.positional_model;
   }
+  if (flags.engine.options.skip_tokenizer_init)
+    throw Error(Errc::bad_input, "--skip-tokenizer-init leaves no way to read a conversation; `conclave run --ids 5,17` takes token ids");
   count_interrupts();
   const std::unique_ptr<Engine> engine = open_engine(flags.engine);
   if (!engine->info().has_chat_template)

@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
-#include <sstream>
 
 #include "cli/command.h"
+#include "cli/decisions.h"
 #include "cli/engine_options.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
@@ -42,10 +43,10 @@ Json json_of(const ModelCheck& check, const std::vector<ParallelSize>& sizes, Me
 }
 
 Json json_of(const DeviceCheck& device) {
-  Json decisions = Json::array();
-  for (const auto& line : device.decisions)
-    decisions.push_back({{"where", line.where}, {"what", line.what}, {"reasons", line.reasons}});
-  return {{"device", device.device}, {"runs", device.refusal.empty()}, {"refusal", device.refusal}, {"decisions", decisions}};
+  return {{"device", device.device},
+          {"runs", device.refusal.empty()},
+          {"refusal", device.refusal},
+          {"decisions", json_of(device.decisions)}};
 }
 
 Json json_of(const ModelCheck& check) {
@@ -87,11 +88,7 @@ void write_size(Text out, const ModelCheck& check) {
 void write_device(Text out, const DeviceCheck& device) {
   fmt::format_to(out, "\nOn {}:\n", device.device);
   if (!device.refusal.empty()) fmt::format_to(out, "  cannot run: {}\n", device.refusal);
-  for (const auto& line : device.decisions) {
-    fmt::format_to(out, "  {}: {}\n", line.where, line.what);
-    std::istringstream reasons(line.reasons);
-    for (std::string reason; std::getline(reasons, reason);) fmt::format_to(out, "    {}\n", reason);
-  }
+  fmt::format_to(out, "{}", text_of(device.decisions));
 }
 
 void write_sizes(Text out, std::string_view what, const ModelCheck& check, const std::vector<ParallelSize>& sizes,
@@ -127,17 +124,37 @@ std::string text_of(const ModelCheck& check, std::string_view looked_at) {
 
 void print(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
 
+// Where the weights cannot be opened that is a problem like others, and the configuration is looked at without them.
+std::unique_ptr<Checkpoint> open_or_stand_in(const std::shared_ptr<const FileSet>& files, const std::string& load_format,
+                                             std::vector<std::string>& problems) {
+  try {
+    return open_weights(files, load_format, DummyValues::none);
+  } catch (const Error& e) {
+    if (e.code() == Errc::cancelled) throw;
+    problems.push_back(e.what());
+    return open_weights(files, "dummy", DummyValues::none);
+  }
+}
+
+// What "no problems" is about.
+std::string_view looked_at(const ModelCheck& found, const CheckFlags& flags) {
+  if (flags.load_format == "dummy") return " in the configuration; no weights were looked at";
+  const bool scales = std::ranges::any_of(found.size.formats, [](const auto& f) { return f.second.scaled; });
+  return flags.options.deep || !scales ? "" : " of names, types and shapes; --deep looks at the values of scales too";
+}
+
 int check(const CheckFlags& flags) {
   count_interrupts();
   try {
-    const auto weights = open_weights(open_files(flags.model), flags.load_format, DummyValues::none);
-    const ModelCheck found = check_model(*weights, flags.options);
+    const std::shared_ptr<const FileSet> files = open_files(flags.model);
+    std::vector<std::string> problems;
+    const std::unique_ptr<Checkpoint> weights = open_or_stand_in(files, flags.load_format, problems);
+    ModelCheck found = check_model(*weights, flags.options);
+    found.problems.insert(found.problems.begin(), problems.begin(), problems.end());
     if (flags.json)
       print(json_of(found));
     else
-      fmt::print("{}",
-                 printable(text_of(
-                     found, flags.options.deep ? "" : " of names, types and shapes; --deep looks at the values of scales too")));
+      fmt::print("{}", printable(text_of(found, looked_at(found, flags))));
     return found.problems.empty() && found.devices.front().refusal.empty() ? kSuccess : kFailed;
   } catch (const Error& e) {  // nothing could be checked; a script gets its object all the same
     if (!flags.json || e.code() == Errc::cancelled) throw;
@@ -162,7 +179,8 @@ void add_check(CLI::App& app, Action& action) {
   command
       ->add_option("--device", flags->options.devices,
                    fmt::format("Plan for this device too: {}", fmt::join(describable_devices(), ", ")))
-      ->check(CLI::IsMember(std::vector<std::string>(describable_devices().begin(), describable_devices().end())));
+      ->check(CLI::IsMember(std::vector<std::string>(describable_devices().begin(), describable_devices().end())))
+      ->allow_extra_args(false);  // the word after it is the model
   command->add_option("--moe-backend", flags->options.moe_backend, "Decide as if this were asked for")
       ->envname("CONCLAVE_MOE_BACKEND");
   add_load_format_flag(*command, flags->load_format)->excludes(deep);

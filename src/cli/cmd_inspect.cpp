@@ -3,10 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <map>
-#include <sstream>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/headers_only.h"
 #include "cli/command.h"
+#include "cli/decisions.h"
 #include "cli/engine_options.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
@@ -22,10 +23,15 @@ struct InspectFlags {
   bool tensors = false;
 };
 
-void print_description(const ModelDescription& d, const FileSet& files) {
+std::string heads_of(const ModelConfig& c, const ModelSize& size) {
+  if (size.latent_kv) return fmt::format("{} heads that share one latent vector for keys and values", c.heads);
+  return fmt::format("{} heads ({} for keys and values) of {}", c.heads, c.kv_heads, c.head_dim);
+}
+
+void print_description(const ModelDescription& d, const ModelSize& size, const FileSet& files) {
   const ModelConfig& c = d.config;
-  fmt::print("{}\n  {}: {} layers, hidden {}, vocabulary {}, {} heads ({} for keys and values) of {}, context {}\n",
-             files.location(), c.architecture, c.layers, c.hidden, c.vocab, c.heads, c.kv_heads, c.head_dim, c.max_positions);
+  fmt::print("{}\n  {}: {} layers, hidden {}, vocabulary {}, {}, context {}\n", files.location(), c.architecture, c.layers,
+             c.hidden, c.vocab, heads_of(c, size), c.max_positions);
   fmt::print("  quantisation: {}\n  end tokens: {}\n", d.quant.describe(), fmt::join(c.eos_ids, ", "));
 }
 
@@ -59,11 +65,7 @@ void print_size(const ModelSize& size) {
 
 void print_report(const ModelReport& report) {
   fmt::print("\nWhat runs it:\n");
-  for (const auto& line : report.lines) {
-    fmt::print("  {}: {}\n", printable(line.where), line.what);
-    std::istringstream reasons(line.reasons);
-    for (std::string reason; std::getline(reasons, reason);) fmt::print("    {}\n", reason);
-  }
+  fmt::print("{}", printable(text_of(report.lines)));
   for (const std::string& note : report.notes) fmt::print("  note: {}\n", printable(note));
 }
 
@@ -71,13 +73,11 @@ int inspect(const InspectFlags& flags) {
   count_interrupts();
   const std::shared_ptr<const FileSet> files = open_files(flags.model);
   const auto checkpoint = open_weights(files, flags.load_format, DummyValues::none);
-  print_description(describe_model(*files), *files);
   const auto device = open_cpu_device(flags.threads);
   const auto ops = make_cpu_ops(device->caps());
-  const bool dummy = !checkpoint->has_values();
-  if (!dummy) print_tensors(*checkpoint, flags.tensors);
-  const ModelReport report = plan_model(*checkpoint, {*device, *ops, flags.moe_backend});
-  if (dummy) print_tensors(*checkpoint, flags.tensors);  // the plan is what names them
+  const ModelReport report = plan_model(*headers_only(*checkpoint), {*device, *ops, flags.moe_backend});
+  print_description(describe_model(*files), report.size, *files);
+  print_tensors(*checkpoint, flags.tensors);
   print_size(report.size);
   print_report(report);
   return kSuccess;

@@ -106,7 +106,7 @@ int logits(const LogitsFlags& flags) {
                           flags.reference ? DType::f32 : DType::bf16);
   const Result result = compute(std::move(prompt), chunk, flags.new_tokens, sequence, model->config().vocab);
   if (!std::ranges::all_of(result.logits, [](float x) { return std::isfinite(x); }))
-    throw Error(Errc::corrupt, "the model gives logits that are not finite; `conclave check --deep` looks at its scales");
+    throw Error(Errc::corrupt, "the model gives logits that are not finite; `conclave check --deep` says which scales are not");
   if (!flags.out.empty()) write(result, model->config().vocab, flags.out);
   print(result, model->config().vocab);
   return kSuccess;

@@ -33,18 +33,23 @@ void take_model(RunFlags& flags) {
   flags.engine.options.model = flags.positional.front();
 }
 
-// "run PROMPT" or "run MODEL PROMPT"; a lone "-" or nothing reads the prompt from stdin.
+// "run PROMPT" or "run MODEL PROMPT"; "-", or nothing, or a lone folder reads the prompt from stdin.
 std::string prompt_of(RunFlags& flags) {
   auto& words = flags.positional;
   if (words.size() == 2) {
     take_model(flags);
     words.erase(words.begin());
   }
-  if (words.size() == 1 && std::filesystem::is_directory(words.front()))
-    throw Error(Errc::bad_input,
-                fmt::format("'{0}' is a folder and there is no prompt: conclave run {0} \"your question\"", words.front()));
+  const bool terminal = isatty(STDIN_FILENO) == 1;
+  if (words.size() == 1 && std::filesystem::is_directory(words.front())) {
+    if (terminal)
+      throw Error(Errc::bad_input,
+                  fmt::format("'{0}' is a folder and there is no prompt: conclave run {0} \"your question\"", words.front()));
+    take_model(flags);
+    words.clear();
+  }
   const bool from_stdin = words.empty() || words.front() == "-";
-  const bool nobody_asked = words.empty() && isatty(STDIN_FILENO) == 1;
+  const bool nobody_asked = words.empty() && terminal;
   std::string prompt = nobody_asked ? "" : from_stdin ? read_all() : words.front();
   if (prompt.empty()) throw Error(Errc::bad_input, "there is no prompt: conclave run \"your question\", or one on stdin");
   return prompt;
@@ -98,7 +103,7 @@ void add_run(CLI::App& app, Action& action) {
       "  conclave run /models/Qwen3-30B-A3B \"Why is the sky blue?\" --max-tokens 200\n"
       "  conclave run --raw --temperature 0 < prompt.txt\n"
       "  conclave run /models/tiny --ids 5,17,42 --skip-tokenizer-init --max-tokens 8");
-  command->add_option("prompt", flags->positional, "[MODEL] PROMPT; '-' or nothing: the prompt is read from stdin")->expected(0, 2);
+  command->add_option("prompt", flags->positional, "[MODEL] PROMPT; '-' or nothing: the prompt is read from stdin, as it is for a lone model folder")->expected(0, 2);
   command->add_option("--ids", flags->ids, "The prompt as token ids, such as 5,17,42")->check(some_text());
   command->add_option("--system", flags->system, "A system message before the prompt");
   command->add_flag("--raw", flags->raw, "Continue the prompt as plain text, without the chat template");

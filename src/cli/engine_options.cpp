@@ -57,7 +57,7 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags) {
       ->check(CLI::IsMember({"auto", "float32"}))
       ->group(group);
   command
-      .add_option("--kv-cache-dtype", o.kv_cache_dtype, "auto, bfloat16, float32, or fp8: E4M3 with the scales of the checkpoint")
+      .add_option("--kv-cache-dtype", o.kv_cache_dtype, "auto, bf16, f32, or fp8: E4M3 with the scales of the checkpoint")
       ->group(group);
   command.add_option("--max-model-len", o.max_model_len, "Most tokens of prompt and answer together; 0: the model's own limit")
       ->transform(whole_number(0))

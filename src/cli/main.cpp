@@ -53,13 +53,13 @@ int finish_parsing(const CLI::App& app, const CLI::ParseError& outcome, std::spa
 }
 
 int parse_and_run(int argc, char** argv) {
-  CLI::App app{"Runs Mixture-of-Experts language models on any CPU.", "conclave"};
+  CLI::App app{"Runs Mixture-of-Experts language models on any x86-64 CPU.", "conclave"};
   app.set_version_flag("--version", fmt::format("conclave {}", version()));
   app.require_subcommand(0, 1);
   app.get_formatter()->column_width(36);
   app.footer(
-      "`conclave COMMAND --help` tells more. Exit status: 0 done, 1 failed (the reason is on stderr), 2 wrong usage, 130 "
-      "interrupted.");
+      "`conclave COMMAND --help` tells more. Exit status: 0 done, 1 failed, 2 asked for what cannot be (a wrong option, value or "
+      "prompt), 130 interrupted; the reason is on stderr.");
   std::string level = "warning";
   app.add_option("--log-level", level, "How much is told on stderr")
       ->envname("CONCLAVE_LOG_LEVEL")
@@ -87,7 +87,7 @@ int main(int argc, char** argv) try {
   return status;
 } catch (const Error& e) {
   say(fmt::format("conclave: {}\n", e.what()));
-  return e.code() == Errc::cancelled ? kInterrupted : kFailed;
+  return e.code() == Errc::cancelled ? kInterrupted : e.code() == Errc::bad_input ? kUsage : kFailed;
 } catch (const std::bad_alloc&) {
   say("conclave: out of memory; use a smaller model, a shorter context or fewer sequences, or raise the limit of this process\n");
   return kFailed;

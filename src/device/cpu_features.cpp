@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -127,7 +128,11 @@ int usable_threads() {
 
 std::int64_t usable_memory() {
   const std::int64_t physical = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  return std::min(physical, read_cgroup_limits("/").memory_bytes);
+  std::int64_t least = std::min(physical, read_cgroup_limits("/").memory_bytes);
+  rlimit addresses{};
+  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur < static_cast<rlim_t>(least))
+    least = static_cast<std::int64_t>(addresses.rlim_cur);
+  return least;
 }
 
 }  // namespace conclave

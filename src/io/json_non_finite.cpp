@@ -42,7 +42,7 @@ NonFiniteWords replace_non_finite(std::string_view text) {
     const std::string_view rest = text.substr(i);
     if (text[i] == '"') {
       i = skip_string(text, i);
-    } else if (i != 0 && i == number_end) {
+    } else if (i != 0 && i == number_end) {  // NOLINT(bugprone-branch-clone): no word begins right behind a number
       ++i;
     } else if (begins_with_word(rest, kInfinity)) {
       i = replace(i, kInfinity, "0.000000", std::numeric_limits<double>::infinity());

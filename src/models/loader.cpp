@@ -224,9 +224,8 @@ const std::string* Loader::decided_before(const moe::MoeProblem& problem) const 
 void Loader::decide(const std::string& layer, const moe::MoeProblem& problem, const moe::MoeBackend& backend,
                     std::string_view details, std::string reasons) {
   decided_.emplace_back(problem, backend.name());
-  report_.experts.push_back(problem);
-  report_.lines.push_back(
-      {layer + " and alike: " + to_string(problem), fmt::format("{}{}", backend.name(), details), std::move(reasons)});
+  report_.experts.push_back({layer + " and alike: " + to_string(problem), problem});
+  report_.lines.push_back({report_.experts.back().where, fmt::format("{}{}", backend.name(), details), std::move(reasons)});
 }
 
 std::int32_t Loader::kv_layer(const std::string& attention_module) {
@@ -295,7 +294,10 @@ void Loader::count(const std::string& kind, std::int64_t parameters, std::int64_
 }
 
 void Loader::count(const std::string& kind, const QuantMatrix& matrix) {
-  if (matrix) count(fmt::format("{}, {}", kind, to_string(matrix.scheme)), matrix.rows * matrix.cols, bytes_of(matrix));
+  if (!matrix) return;
+  const std::string format = fmt::format("{}, {}", kind, to_string(matrix.scheme));
+  count(format, matrix.rows * matrix.cols, bytes_of(matrix));
+  report_.size.formats[format].scaled = matrix.scheme.scaled;
 }
 
 void Loader::report_counts() {
@@ -333,9 +335,9 @@ ModelReport Loader::build() {
     for (const auto& [layer, problem] : layers_) plan_experts(layer, problem);
   report_counts();
   note_kv_scales();
-  if (halves_ > 0)
-    report_.notes.push_back(fmt::format("gate and up have different global scales in {} of {} experts{}", unequal_halves_, halves_,
-                                        unequal_halves_ > 0 ? "; each half keeps its own" : ""));
+  if (unequal_halves_ > 0)
+    report_.notes.push_back(fmt::format("gate and up have different global scales in {} of {} experts; each half keeps its own",
+                                        unequal_halves_, halves_));
   if (kv_.recurrent.layers > 0)
     report_.notes.push_back(
         fmt::format("{} layers keep {:.1f} MB of float32 state for each sequence beside its KV pages; what prompts have in common "

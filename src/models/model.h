@@ -24,6 +24,7 @@ namespace conclave {
 struct ModelSize {
   struct Format {
     std::int64_t tensors = 0, parameters = 0, bytes = 0;  // tensors: matrices with their scales, or vectors
+    bool scaled = false;
   };
   std::map<std::string, Format> formats;  // "experts, nvfp4"
   // Weights and biases, without scales; tied ones once. `active` are those that one token meets: of the routed experts the chosen
@@ -44,7 +45,11 @@ struct ModelReport {
   };
   std::vector<Line> lines;
   ModelSize size;
-  std::vector<moe::MoeProblem> experts;  // distinct ones
+  struct Experts {
+    std::string where;  // as Line has it
+    moe::MoeProblem problem;
+  };
+  std::vector<Experts> experts;    // distinct ones
   std::vector<std::string> notes;        // "KV scales: 3 of 3 layers published (...)", tensors that are not used, ...
 };
 

@@ -67,7 +67,7 @@ void Normalizer::add(const Json& json, const std::string& path) {
       steps_.push_back([replacement](const std::string& text) { return replacement->apply(text); });
     } else if (type == "Prepend") {
       const std::string prefix = JsonFields(part, where, {"prepend"}).text("prepend");
-      steps_.push_back([prefix](std::string text) { return text.empty() ? text : prefix + text; });
+      steps_.push_back([prefix](const std::string& text) { return text.empty() ? text : prefix + text; });
     } else if (type == "Strip") {
       const JsonFields fields(part, where, {"strip_left", "strip_right"});
       const bool left = fields.flag("strip_left", true), right = fields.flag("strip_right", true);

@@ -20,6 +20,7 @@ TEST(Nearest, NothingWhenNothingIsNear) {
   EXPECT_EQ(nearest_name("zzzzzz", kKnown), "");
   EXPECT_EQ(nearest_name("", kKnown), "");
   EXPECT_EQ(nearest_name("latency", {}), "");
+  EXPECT_EQ(nearest_name("nope", std::array<std::string_view, 1>{"home"}), "");
 }
 
 TEST(Nearest, Words) {

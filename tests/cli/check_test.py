@@ -33,6 +33,8 @@ class Check(Program):
             text = self.succeed("check", *words).stdout
             self.assertIn("No problems", text)
             self.assertIn("* cpu_pipeline", text)
+        decisions = self.report(NVFP4)["devices"][0]["decisions"]
+        self.assertTrue(any(reason.startswith("* cpu_pipeline") for reason in decisions[1]["reasons"]), decisions)
         self.assertIn("gate and up have different global scales in 24 of 24 experts; each half keeps its own", text)
 
     def test_b027_missing_unknown_and_misshaped_tensors_are_all_told(self):
@@ -100,6 +102,11 @@ class Check(Program):
             self.assertTrue(all("CUDA" in d["refusal"] for d in devices[4:]))
             self.assertEqual([d["decisions"][0]["what"] for d in devices[1:4]], ["cpu-scalar", "cpu-avx2", "cpu-avx512"])
 
+    def test_deep_is_advised_only_where_there_are_scales(self):
+        self.assertIn("--deep looks at the values", self.succeed("check", NVFP4).stdout)
+        for words in ([BF16], [NVFP4, "--load-format", "dummy"]):
+            self.assertNotIn("--deep", self.succeed("check", *words).stdout)
+
     def test_what_was_not_read_is_not_told(self):
         self.assertIn("KV scales: 3 of 3 layers published (such as", self.succeed("check", NVFP4).stdout)
         self.assertIn("KV scales: 3 of 3 layers published (k 0.01118", self.succeed("check", NVFP4, "--deep").stdout)
@@ -138,8 +145,17 @@ class Check(Program):
     def test_a_script_always_gets_its_object(self):
         done = self.run_program("check", self.cwd, "--json")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("holds no weights", json.loads(done.stdout)["problems"][0])
+        self.assertIn("config.json", json.loads(done.stdout)["problems"][0])
+
+    def test_missing_weights_do_not_hide_a_bad_configuration(self):
+        folder = self.published("mixtral-8x7b")
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {"hidden_act": "gelu"}))
+        done = self.run_program("check", "--device", "sm_90", folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("holds no weights", done.stdout)
+        self.assertIn("hidden_act", done.stdout)
 
     def test_wrong_words(self):
         self.fail_with(2, "sm_91", "check", NVFP4, "--device", "sm_91")
-        self.fail_with(1, "holds no weights", "check", self.cwd)
+        self.fail_with(1, "config.json", "check", self.cwd)

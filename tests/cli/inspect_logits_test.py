@@ -1,5 +1,5 @@
 """conclave inspect and conclave logits on the fixtures."""
-from harness import BF16, NVFP4, Program, read_safetensors
+from harness import BF16, NVFP4, SOURCE, Program, read_safetensors
 
 
 class InspectLogits(Program):
@@ -9,6 +9,13 @@ class InspectLogits(Program):
                      "KV scales: 3 of 3 layers published", "model.layers.0.self_attn.k_proj.k_scale", "lm_head.weight"):
             self.assertIn(word, text)
         self.assertIn("Qwen3MoeForCausalLM: 8 layers", self.succeed("inspect").stdout)
+
+    def test_inspect_tells_a_latent_cache_from_heads(self):
+        folder = self.folder / "r1"
+        folder.mkdir()
+        (folder / "config.json").write_bytes((SOURCE / "tests" / "data" / "configs" / "deepseek-r1.json").read_bytes())
+        text = self.succeed("inspect", folder, "--load-format", "dummy").stdout
+        self.assertIn("128 heads that share one latent vector for keys and values", text)
 
     def test_float32_logits_are_the_published_ones(self):
         for folder in (BF16, NVFP4):
@@ -34,4 +41,4 @@ class InspectLogits(Program):
 
     def test_ids_outside_the_vocabulary(self):
         for word in ("512", "-1"):
-            self.fail_with(1, f"{word} is not in the vocabulary (0 to 511)", "logits", BF16, f"--ids={word}")
+            self.fail_with(2, f"{word} is not in the vocabulary (0 to 511)", "logits", BF16, f"--ids={word}")

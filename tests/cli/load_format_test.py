@@ -55,5 +55,14 @@ class LoadFormat(Program):
             self.assertIn(word, text)
 
     def test_a_folder_without_weights_is_refused_unless_asked_for(self):
-        self.fail_with(1, "holds no weights", "logits", self.cut("gpt-oss-20b"), "--ids", "1")
+        self.fail_with(1, ["holds no weights", "--load-format dummy"], "logits", self.cut("gpt-oss-20b"), "--ids", "1")
         self.assertNotEqual(self.run_program("logits", BF16, "--ids", "1", "--load-format", "fast").returncode, 0)
+
+    def test_a_model_beyond_memory_is_refused_with_both_numbers(self):
+        folder = self.folder / "r1"
+        folder.mkdir()
+        (folder / "config.json").write_bytes((CONFIGS / "deepseek-r1.json").read_bytes())
+        for words in (["logits", folder, "--ids", "1"], ["run", folder, "--ids", "1", "--skip-tokenizer-init"]):
+            done = self.fail_with(1, "its weights take 68", *words, "--load-format", "dummy")
+            self.assertRegex(done.stderr, r"take 68\d\.\d+ GB and this process may use \d+\.\d+ GB")
+        self.assertIn("GB and this process may use", self.run_program("check", folder, "--load-format", "dummy").stdout)

@@ -53,11 +53,13 @@ class Answers(Program):
         built_in = self.succeed("run", "--quiet", QUESTION, "--temperature", "0").stdout
         self.assertEqual(self.succeed("run", "--quiet", folder, QUESTION, "--temperature", "0").stdout, built_in)
         self.assertEqual(self.succeed("run", "--quiet", "--model", folder, QUESTION, "--temperature", "0").stdout, built_in)
-        self.fail_with(1, "given twice", "run", "--model", folder, folder, QUESTION)
-        self.fail_with(1, "given twice", "run", "--model", NVFP4, BF16, *IDS)
+        self.fail_with(2, "given twice", "run", "--model", folder, folder, QUESTION)
+        self.fail_with(2, "given twice", "run", "--model", NVFP4, BF16, *IDS)
 
-    def test_folder_without_a_prompt(self):
-        self.fail_with(1, ["is a folder and there is no prompt", f"conclave run {BF16} \"your question\""], "run", BF16)
+    def test_a_lone_folder_reads_the_prompt_from_stdin(self):
+        done = self.succeed("run", "--quiet", "--temperature", "0", TINYMOE / "nvfp4", stdin=QUESTION)
+        self.assertIn(NUMBER, done.stdout)
+        self.fail_with(2, "there is no prompt", "run", TINYMOE / "nvfp4")
 
     def test_token_ids(self):
         done = self.succeed("run", BF16, *IDS, "--max-tokens", "8", "--ignore-eos")
@@ -82,7 +84,7 @@ class Answers(Program):
     def test_bad_token_ids(self):
         for ids in ("5,,17", "abc", "5 17", "99999999999999", "512", "-1", ","):
             with self.subTest(ids):
-                self.fail_with(1, ids if ids in ("512", "-1") else "token ids", "run", BF16, f"--ids={ids}", "--skip-tokenizer-init")
+                self.fail_with(2, ids if ids in ("512", "-1") else "token ids", "run", BF16, f"--ids={ids}", "--skip-tokenizer-init")
 
     def test_max_tokens(self):
         one = self.succeed("run", QUESTION, "--max-tokens", "1", "--temperature", "0")

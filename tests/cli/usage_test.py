@@ -4,7 +4,7 @@ import subprocess
 
 from harness import BF16, NUMBER, PATIENCE, PROGRAM, QUESTION, SANITIZED, Program, environment
 
-COMMANDS = ("run", "chat", "inspect", "logits", "doctor")
+COMMANDS = ("run", "chat", "inspect", "check", "logits", "doctor")
 
 
 class Usage(Program):
@@ -43,9 +43,9 @@ class Usage(Program):
 
     def test_unknown_variables_are_refused(self):
         for words in (["doctor"], ["run", "x"]):
-            self.fail_with(1, ["CONCLAVE_THREAD ", "did you mean 'CONCLAVE_THREADS'?"], *words,
+            self.fail_with(2, ["CONCLAVE_THREAD ", "did you mean 'CONCLAVE_THREADS'?"], *words,
                            env=environment(CONCLAVE_THREAD="1"))
-        done = self.fail_with(1, ["CONCLAVE_ISSA", "CONCLAVE_QUUX"], "doctor",
+        done = self.fail_with(2, ["CONCLAVE_ISSA", "CONCLAVE_QUUX"], "doctor",
                               env=environment(CONCLAVE_ISSA="scalar", CONCLAVE_QUUX="1"))
         self.assertIn("did you mean 'CONCLAVE_ISA'?", done.stderr)
 
@@ -60,8 +60,8 @@ class Usage(Program):
 
     def test_unknown_backend_is_named_with_the_nearest(self):
         for words in (["run", "x"], ["inspect"], ["logits", "--ids", "5"]):
-            self.fail_with(1, ["'cpu_pipelin'", "did you mean 'cpu_pipeline'?"], *words, "--moe-backend", "cpu_pipelin")
-        self.fail_with(1, "'cpu_pipelin'", "run", "x", env=environment(CONCLAVE_MOE_BACKEND="cpu_pipelin"))
+            self.fail_with(2, ["'cpu_pipelin'", "did you mean 'cpu_pipeline'?"], *words, "--moe-backend", "cpu_pipelin")
+        self.fail_with(2, "'cpu_pipelin'", "run", "x", env=environment(CONCLAVE_MOE_BACKEND="cpu_pipelin"))
 
     def test_doctor(self):
         text = self.succeed("doctor").stdout
@@ -86,4 +86,15 @@ class Usage(Program):
         self.assertIn(b"kernels at level scalar", done.stdout)
 
     def test_nothing_to_answer_without_a_tokenizer(self):
-        self.fail_with(1, "token", "run", BF16, "hello", "--skip-tokenizer-init")
+        self.fail_with(2, "token", "run", BF16, "hello", "--skip-tokenizer-init")
+        self.fail_with(2, "conclave run --ids", "chat", BF16, "--skip-tokenizer-init")
+
+    def test_values_that_cannot_be_are_2_whoever_finds_them(self):
+        """The parser, the engine's limits, the model's vocabulary, the environment: to a script it is the same mistake."""
+        for words in (["run", "x", "--kv-cache-dtype", "fp7"], ["run", "x", "--max-model-len", "99999999"],
+                      ["run", "x", "--max-num-seqs", "4000000"], ["run", "x", "--moe-backend", "fast"],
+                      ["run", "--ids", "5,x", "--skip-tokenizer-init"], ["run", "--ids", "99999999", "--skip-tokenizer-init"],
+                      ["logits", "--ids", "99999999"], ["run", "x", "--load-format", "quick"], ["inspect", "--moe-backend", "fast"],
+                      ["check", "--moe-backend", "fast"], ["check", "--device", "sm_1"], ["run", "--model", BF16, BF16, "x"]):
+            with self.subTest(words):
+                self.assertTrue(self.fail_with(2, [], *words).stderr.strip())

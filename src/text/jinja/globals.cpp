@@ -108,7 +108,7 @@ class Cycler final : public Object {
  private:
   Value step() {
     const Values& items = items_.sequence().items;
-    const Value current = items[at_];
+    Value current = items[at_];
     at_ = (at_ + 1) % items.size();
     return current;
   }

@@ -154,7 +154,7 @@ template <bool kFromRight>
 Value split(Runtime& rt, const Value& self, const Given& given) {
   const std::string_view text = self.text().utf8;
   const Int most = given.whole(1, -1);
-  rt.afford(text.size() * sizeof(text));  // as many parts as characters
+  rt.afford(text.size() * sizeof(std::string_view));  // as many parts as characters
   if (given.is_none(0)) {
     return rt.list(
         as_values(rt, kFromRight ? split_at_space_from_right(text, most) : split_at_space(text, most), self.text().markup));
