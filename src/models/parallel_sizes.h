@@ -26,6 +26,7 @@ inline constexpr std::int32_t kMostRanks = 16;
 // Tensor parallelism, sizes 1, 2, 4, ... kMostRanks, divided as Megatron and vLLM do it: heads, and the inner width of MLPs and
 // experts, between the linears of a block, so that quantised matrices are cut at those places only; the rows of embedding and head,
 // filled up to a multiple of 64; routers, latent projections and most norms whole. A key-value head may be held by several ranks.
+// Of a published matrix that several maps share (Mamba's in_proj) the whole width is looked at, not where each part begins.
 // `whole`: the plan of the model that the files describe.
 std::vector<ParallelSize> tensor_parallel_sizes(const FileSet&, const ModelReport& whole);
 // Expert parallelism: whole experts, everything else whole on every rank. Nothing for a model without experts.
