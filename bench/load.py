@@ -23,38 +23,39 @@ CONFIG = {"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "
 NVFP4 = {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head", "re:.*self_attn.*", "re:.*mlp.gate$"]}
 
 
-def linear(name, rows, cols, nvfp4):
+def linear(name, rows, cols, dtype):
     """(name, dtype, shape, two bytes that fill it) of each tensor."""
-    if not nvfp4:
-        return [(name + ".weight", "F16", [rows, cols], b"\x00\x20")]  # 2^-7
+    if dtype != "NVFP4":
+        return [(name + ".weight", dtype, [rows, cols], b"\x00\x3c")]  # 2^-7 as BF16
     return [(name + ".weight", "U8", [rows, cols // 2], b"\x21\x9a"), (name + ".weight_scale", "F8_E4M3", [rows, cols // 16], b"\x38\x30"),
             (name + ".weight_scale_2", "F32", [], b"\x00\x3c"), (name + ".input_scale", "F32", [], b"\x00\x3c")]
 
 
 def tensors(layers, nvfp4):
+    plain, experts = ("BF16", "NVFP4") if nvfp4 else ("F16", "F16")
     wide = {"q": (4096, HIDDEN), "k": (512, HIDDEN), "v": (512, HIDDEN), "o": (HIDDEN, 4096)}
-    yield from linear("model.embed_tokens", VOCAB, HIDDEN, False)
-    yield from linear("lm_head", VOCAB, HIDDEN, False)
-    yield "model.norm.weight", "F16", [HIDDEN], b"\x00\x3c"
+    yield from linear("model.embed_tokens", VOCAB, HIDDEN, plain)
+    yield from linear("lm_head", VOCAB, HIDDEN, plain)
+    yield "model.norm.weight", plain, [HIDDEN], b"\x00\x3c"
     for i in range(layers):
         at = f"model.layers.{i}."
         for norm in ("input_layernorm", "post_attention_layernorm"):
-            yield f"{at}{norm}.weight", "F16", [HIDDEN], b"\x00\x3c"
+            yield f"{at}{norm}.weight", plain, [HIDDEN], b"\x00\x3c"
         for norm in ("q_norm", "k_norm"):
-            yield f"{at}self_attn.{norm}.weight", "F16", [128], b"\x00\x3c"
+            yield f"{at}self_attn.{norm}.weight", plain, [128], b"\x00\x3c"
         for name, (rows, cols) in wide.items():
-            yield from linear(f"{at}self_attn.{name}_proj", rows, cols, False)
-        yield from linear(at + "mlp.gate", EXPERTS, HIDDEN, False)
+            yield from linear(f"{at}self_attn.{name}_proj", rows, cols, plain)
+        yield from linear(at + "mlp.gate", EXPERTS, HIDDEN, plain)
         for e in range(EXPERTS):
             for name in ("gate", "up"):
-                yield from linear(f"{at}mlp.experts.{e}.{name}_proj", INTER, HIDDEN, nvfp4)
-            yield from linear(f"{at}mlp.experts.{e}.down_proj", HIDDEN, INTER, nvfp4)
+                yield from linear(f"{at}mlp.experts.{e}.{name}_proj", INTER, HIDDEN, experts)
+            yield from linear(f"{at}mlp.experts.{e}.down_proj", HIDDEN, INTER, experts)
 
 
 def write(folder, gigabytes, nvfp4):
-    size = {"F16": 2, "U8": 1, "F8_E4M3": 1, "F32": 4}
+    size = {"F16": 2, "BF16": 2, "U8": 1, "F8_E4M3": 1, "F32": 4}
     layers = max(1, round(gigabytes * 1e9 / (3 * EXPERTS * HIDDEN * INTER * (0.5625 if nvfp4 else 2))))
-    config = {**CONFIG, "num_hidden_layers": layers, "torch_dtype": "float16"}
+    config = {**CONFIG, "num_hidden_layers": layers, "torch_dtype": "bfloat16" if nvfp4 else "float16"}
     if nvfp4:
         config["quantization_config"] = NVFP4
     header, fills, end = {}, [], 0

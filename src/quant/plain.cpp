@@ -12,8 +12,10 @@ namespace {
 
 template <class T>
 void copy_row(const ConstTensorView& codes, std::int64_t row, std::span<float> out) noexcept {
+  const std::int64_t stride = codes.stride[1];
+  const std::byte* const from = codes.data + offset_of(codes, row, 0) * static_cast<std::int64_t>(sizeof(T));
   for (std::size_t k = 0; k < out.size(); ++k) {
-    const T value = load<T>(codes.data, offset_of(codes, row, static_cast<std::int64_t>(k)));
+    const T value = load<T>(from, static_cast<std::int64_t>(k) * stride);
     if constexpr (std::is_same_v<T, float>)
       out[k] = value;
     else

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -125,12 +126,12 @@ std::optional<Buffer> decoded_as(const QuantMatrix& m, Convert convert) {
 Buffer decoded(const QuantMatrix& m, GemmFormat& format) {
   format = kGemmBf16;
   if (auto out = decoded_as<bf16>(m, [](std::span<const float> row, bf16* to) {
-        bool exact = true;
+        std::uint32_t bits = 0;  // of all values; the lower halves are what bf16 does not hold
         for (const float value : row) {
-          *to = bf16::from_float(value);
-          exact &= to++->to_float() == value;
+          *to++ = bf16{static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16)};
+          bits |= std::bit_cast<std::uint32_t>(value);
         }
-        return exact;
+        return (bits & 0xffffu) == 0;
       }))
     return std::move(*out);
   format = kGemmF32;
