@@ -28,16 +28,13 @@ struct CheckFlags {
 double gigabytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
 double billions(std::int64_t n) { return static_cast<double>(n) / 1e9; }
 
-using MemoryOf = RankMemory (*)(const ModelCheck&, std::int32_t);
-
-Json json_of(const ModelCheck& check, const std::vector<ParallelSize>& sizes, MemoryOf memory) {
+Json json_of(const std::vector<ParallelSize>& sizes) {
   Json out = Json::array();
   for (const ParallelSize& size : sizes) {
-    const RankMemory rank = memory(check, size.ranks);
-    out.push_back({{"ranks", size.ranks},
-                   {"problems", size.problems},
-                   {"least_weight_bytes_per_rank", rank.weights},
-                   {"least_kv_values_per_token_per_rank", rank.kv_values_per_token}});
+    Json& one = out.emplace_back(Json{{"ranks", size.ranks}, {"problems", size.problems}});
+    if (!size.problems.empty()) continue;
+    one["weight_bytes_per_rank"] = size.memory.weight_bytes;
+    one["kv_values_per_token_per_rank"] = size.memory.kv_values_per_token;
   }
   return out;
 }
@@ -67,8 +64,8 @@ Json json_of(const ModelCheck& check) {
           {"problems", check.problems},
           {"notes", check.notes},
           {"devices", devices},
-          {"tensor_parallel", json_of(check, check.tensor_parallel, tensor_parallel_memory)},
-          {"expert_parallel", json_of(check, check.expert_parallel, expert_parallel_memory)}};
+          {"tensor_parallel", json_of(check.tensor_parallel)},
+          {"expert_parallel", json_of(check.expert_parallel)}};
 }
 
 using Text = std::back_insert_iterator<std::string>;
@@ -91,15 +88,13 @@ void write_device(Text out, const DeviceCheck& device) {
   fmt::format_to(out, "{}", decisions_text(device.decisions));
 }
 
-void write_sizes(Text out, std::string_view what, const ModelCheck& check, const std::vector<ParallelSize>& sizes,
-                 MemoryOf memory) {
+void write_sizes(Text out, std::string_view what, const std::vector<ParallelSize>& sizes) {
   if (sizes.empty()) return;
   fmt::format_to(out, "\n{}:\n", what);
   for (const ParallelSize& size : sizes) {
-    const RankMemory rank = memory(check, size.ranks);
     if (size.problems.empty())
-      fmt::format_to(out, "  {:>3}: each rank holds at least {:.3f} GB of weights, and {:.1f} KB of bf16 cache per token\n",
-                     size.ranks, gigabytes(rank.weights), static_cast<double>(rank.kv_values_per_token) * 2 / 1e3);
+      fmt::format_to(out, "  {:>3}: each rank holds {:.3f} GB of weights, and {:.1f} KB of bf16 cache per token\n", size.ranks,
+                     gigabytes(size.memory.weight_bytes), static_cast<double>(size.memory.kv_values_per_token) * 2 / 1e3);
     else
       fmt::format_to(out, "  {:>3}: no, {}\n", size.ranks, fmt::join(size.problems, "; "));
   }
@@ -111,9 +106,8 @@ std::string text_of(const ModelCheck& check, std::string_view looked_at) {
   if (!check.devices.empty()) write_size(out, check);
   for (const std::string& note : check.notes) fmt::format_to(out, "  note: {}\n", note);
   for (const DeviceCheck& device : check.devices) write_device(out, device);
-  write_sizes(out, "Tensor parallel, by attention heads and the width of routed experts", check, check.tensor_parallel,
-              tensor_parallel_memory);
-  write_sizes(out, "Expert parallel, by whole experts", check, check.expert_parallel, expert_parallel_memory);
+  write_sizes(out, "Tensor parallel, by heads, the width of MLPs and experts, and the vocabulary", check.tensor_parallel);
+  write_sizes(out, "Expert parallel, by whole experts", check.expert_parallel);
   if (check.problems.empty())
     fmt::format_to(out, "\nNo problems{}.\n", looked_at);
   else

@@ -20,9 +20,11 @@ void add_layers(const ModelConfig& c, Loader& loader, std::vector<Decoder::Resid
 
 std::unique_ptr<Block> attention_block(const ModelConfig& c, Loader& loader, const std::string& at,
                                        const AttentionOptions& options) {
+  const auto heads = static_cast<std::int32_t>(loader.share(c.heads, "attention heads"));
+  const auto kv_heads = static_cast<std::int32_t>(loader.share_or_copy(c.kv_heads, "key-value heads"));
+  loader.kv_shape(kv_heads, c.head_dim, 0);
   Attention::Parts parts;
-  parts.spec = {c.heads,        c.kv_heads,    c.head_dim, 1.0f / std::sqrt(static_cast<float>(c.head_dim)),
-                options.window, options.chunk, {}};
+  parts.spec = {heads, kv_heads, c.head_dim, 1.0f / std::sqrt(static_cast<float>(c.head_dim)), options.window, options.chunk, {}};
   parts.temperature = options.temperature;
   parts.cache_layer = loader.kv_layer(at.substr(0, at.size() - 1));
   parts.qk_norm = options.qk_norm;
@@ -31,12 +33,12 @@ std::unique_ptr<Block> attention_block(const ModelConfig& c, Loader& loader, con
   parts.rope_interleaved = options.rope_interleaved;
   auto block = std::make_unique<Attention>(std::move(parts));
   Attention::Parts& p = block->parts();
-  const std::int64_t q_width = std::int64_t{c.heads} * c.head_dim, kv_width = std::int64_t{c.kv_heads} * c.head_dim;
+  const std::int64_t q_width = std::int64_t{heads} * c.head_dim, kv_width = std::int64_t{kv_heads} * c.head_dim;
   loader.linear(p.q, at + "q_proj", q_width, c.hidden, options.qkv_bias);
   loader.linear(p.k, at + "k_proj", kv_width, c.hidden, options.qkv_bias);
   loader.linear(p.v, at + "v_proj", kv_width, c.hidden, options.qkv_bias);
   loader.linear(p.o, at + "o_proj", c.hidden, q_width, options.o_bias);
-  if (options.sinks) loader.parameter(p.sinks, at + "sinks", c.heads);
+  if (options.sinks) loader.parameter(p.sinks, at + "sinks", heads);
   if (options.qk_norm == QkNorm::per_head || options.qk_norm == QkNorm::full) {
     const bool full = options.qk_norm == QkNorm::full;
     loader.parameter(p.q_norm, at + "q_norm.weight", full ? q_width : c.head_dim);
@@ -45,7 +47,8 @@ std::unique_ptr<Block> attention_block(const ModelConfig& c, Loader& loader, con
   return block;
 }
 
-std::unique_ptr<Mlp> gated_mlp(Loader& loader, const std::string& at, std::int64_t hidden, std::int64_t inter) {
+std::unique_ptr<Mlp> gated_mlp(Loader& loader, const std::string& at, std::int64_t hidden, std::int64_t width) {
+  const std::int64_t inter = loader.share(width, kMlpWidth);
   auto block = std::make_unique<Mlp>(Elementwise::silu);
   loader.linear(block->parts().gate, at + "gate_proj", inter, hidden);
   loader.linear(block->parts().up, at + "up_proj", inter, hidden);
@@ -68,8 +71,10 @@ Loader::ExpertModule expert_modules(const std::string& at, std::array<std::strin
   };
 }
 
-std::unique_ptr<MoeLayer> moe_block(Loader& loader, const std::string& at, const moe::MoeProblem& problem, const MoeNames& names,
+std::unique_ptr<MoeLayer> moe_block(Loader& loader, const std::string& at, const moe::MoeProblem& whole, const MoeNames& names,
                                     const TensorSource& source) {
+  moe::MoeProblem problem = whole;
+  problem.inter = static_cast<std::int32_t>(loader.share(whole.inter, "inner values of an expert"));
   auto block = std::make_unique<MoeLayer>();
   MoeLayer::Parts& parts = block->parts();
   loader.plain_linear(parts.router, at + std::string(names.router), problem.experts, problem.hidden, names.router_bias);

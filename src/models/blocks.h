@@ -36,7 +36,9 @@ struct AttentionOptions {
 std::unique_ptr<Block> attention_block(const ModelConfig&, Loader&, const std::string& at, const AttentionOptions&);
 
 // gate_proj, up_proj, down_proj with silu.
-std::unique_ptr<Mlp> gated_mlp(Loader&, const std::string& at, std::int64_t hidden, std::int64_t inter);
+std::unique_ptr<Mlp> gated_mlp(Loader&, const std::string& at, std::int64_t hidden, std::int64_t width);
+// What Loader::share() calls the width of dense MLPs, shared experts among them.
+inline constexpr std::string_view kMlpWidth = "inner values of a dense MLP";
 
 // Problem of a layer whose experts are all here; routing and activation are the architecture's to set.
 moe::MoeProblem expert_problem(std::int64_t experts, std::int64_t top_k, std::int64_t hidden, std::int64_t inter);

@@ -12,14 +12,14 @@ class CausalLm final : public Model {
     Decoder::Parts& parts = decoder_.parts();
     parts.norm_eps = config_.rms_eps;
     parts.blocks.reserve(static_cast<std::size_t>(2 * config_.layers));  // slots must not move
-    loader.embedding(parts.embedding, names.embedding, config_.vocab, config_.hidden);
+    loader.embedding(parts.embedding, names.embedding, loader.share_of_vocabulary(config_.vocab), config_.hidden);
     loader.end_step();
     add(loader, parts.blocks);
     loader.parameter(parts.final_norm, names.final_norm, config_.hidden);
     if (config_.tied_embeddings)
       loader.linear_of(parts.head, parts.embedding, {}, "lm_head (tied to the embedding)");
     else
-      loader.linear(parts.head, names.head, config_.vocab, config_.hidden);
+      loader.linear(parts.head, names.head, loader.share_of_vocabulary(config_.vocab), config_.hidden);
     loader.ignore_suffix(".rotary_emb.inv_freq", "computed from config.json");
     report_ = loader.build();
     kv_ = loader.kv_spec();

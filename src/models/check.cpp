@@ -53,14 +53,6 @@ DeviceCheck check_device(const ModelReport& asked, const DeviceCaps& caps, const
   return out;
 }
 
-std::vector<moe::MoeProblem> problems_of(const std::vector<ModelReport::Experts>& experts) {
-  std::vector<moe::MoeProblem> problems;
-  for (const ModelReport::Experts& e : experts) problems.push_back(e.problem);
-  return problems;
-}
-
-std::int64_t part(std::int64_t whole, std::int32_t ranks) { return (whole + ranks - 1) / ranks; }
-
 }  // namespace
 
 ModelCheck check_model(const Checkpoint& weights, const CheckOptions& options) {
@@ -81,21 +73,9 @@ ModelCheck check_model(const Checkpoint& weights, const CheckOptions& options) {
   check.devices.push_back(check_device(*asked, here->caps(), options.moe_backend));
   for (const std::string& name : options.devices)
     check.devices.push_back(check_device(*asked, describe_device(name)->caps(), options.moe_backend));
-  const std::vector<moe::MoeProblem> experts = problems_of(asked->experts);
-  check.tensor_parallel = tensor_parallel_sizes(check.description.config, check.size.latent_kv, experts);
-  check.expert_parallel = expert_parallel_sizes(experts);
+  check.tensor_parallel = tensor_parallel_sizes(weights.files(), *asked);
+  check.expert_parallel = expert_parallel_sizes(*asked);
   return check;
-}
-
-RankMemory tensor_parallel_memory(const ModelCheck& check, std::int32_t ranks) {
-  const ModelSize& size = check.size;
-  const std::int32_t kv_parts = size.latent_kv ? 1 : std::min(ranks, check.description.config.kv_heads);
-  return {size.vector_bytes + part(size.weight_bytes - size.vector_bytes, ranks), part(size.kv_values_per_token, kv_parts)};
-}
-
-RankMemory expert_parallel_memory(const ModelCheck& check, std::int32_t ranks) {
-  const ModelSize& size = check.size;
-  return {size.weight_bytes - size.expert_bytes + part(size.expert_bytes, ranks), size.kv_values_per_token};
 }
 
 }  // namespace conclave

@@ -16,7 +16,6 @@ struct CheckOptions {
   std::vector<std::string> devices;  // device/described_device.h; this machine comes first in any case
   std::string moe_backend = "auto";
   bool deep = false;             // read the values of scales too, not only names, types and shapes
-  std::int32_t most_ranks = 16;  // of tensor and of expert parallelism
 };
 
 struct DeviceCheck {
@@ -33,15 +32,6 @@ struct ModelCheck {
   std::vector<DeviceCheck> devices;
   std::vector<ParallelSize> tensor_parallel, expert_parallel;
 };
-
-// What a rank holds at the least: what can be split in equal parts, the rest whole, without padding and the workspace of a step.
-struct RankMemory {
-  std::int64_t weights = 0, kv_values_per_token = 0;
-};
-// All matrices split; key-value heads as far as there are any.
-RankMemory tensor_parallel_memory(const ModelCheck&, std::int32_t ranks);
-// Routed experts split, everything else and the cache whole.
-RankMemory expert_parallel_memory(const ModelCheck&, std::int32_t ranks);
 
 // `weights`: the folder's own, or stand-ins (then nothing can be missing). Throws Error when the configuration cannot be read at
 // all.

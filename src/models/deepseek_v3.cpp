@@ -61,7 +61,8 @@ struct Keys {
 };
 
 std::unique_ptr<Block> attention(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
-  const LatentAttention::Dims& d = keys.dims;
+  LatentAttention::Dims d = keys.dims;
+  d.heads = static_cast<std::int32_t>(loader.share(d.heads, "attention heads"));
   LatentAttention::Parts parts;
   parts.dims = d;
   parts.cache_layer = loader.kv_layer(at.substr(0, at.size() - 1));

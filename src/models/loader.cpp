@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/math.h"
 #include "base/problems.h"
 #include "conclave/error.h"
 #include "moe/build.h"
@@ -38,11 +39,52 @@ bool is_plain_float(DType t) { return t == DType::f32 || t == DType::bf16 || t =
 Loader::Loader(const ModelConfig& config, const Checkpoint& checkpoint, const QuantConfig& quant, LoadContext& context)
     : config_(config), checkpoint_(checkpoint), quant_(quant), context_(context) {
   CONCLAVE_CHECK(checkpoint.has_values() || context.plan_only);
+  CONCLAVE_CHECK(context.ranks == 1 || (context.plan_only && context.whole != nullptr));
   kv_shape(config.kv_heads, config.head_dim, 0);
+}
+
+std::int64_t Loader::share(std::int64_t whole, std::string_view what) {
+  if (whole % context_.ranks != 0) problem_once("", fmt::format("{} {} cannot be divided among {} ranks", whole, what, context_.ranks));
+  return ceil_div<std::int64_t>(whole, context_.ranks);
+}
+
+std::int64_t Loader::share_or_copy(std::int64_t whole, std::string_view what) {
+  if (context_.ranks % whole == 0) return 1;
+  if (whole % context_.ranks == 0) return whole / context_.ranks;
+  problem_once("", fmt::format("{} {} can neither be divided among {} ranks nor be held by several of them each", whole, what,
+                               context_.ranks));
+  return ceil_div<std::int64_t>(whole, context_.ranks);
+}
+
+std::int64_t Loader::share_of_vocabulary(std::int64_t vocab) const {
+  return context_.ranks == 1 ? vocab : ceil_div<std::int64_t>(round_up<std::int64_t>(vocab, 64), context_.ranks);
+}
+
+// A quantised matrix can be cut only where a block of scales, and a word of codes, ends.
+bool Loader::cut_between_blocks(const std::string& module, const QuantScheme& scheme, std::int64_t rows, std::int64_t cols) {
+  const ModelReport::Matrix& whole = context_.whole->matrices.at(report_.matrices.size() - 1);
+  CONCLAVE_CHECK(whole.module == module);
+  const auto cut = [&](std::string_view what, std::int64_t all, std::int64_t part, std::int64_t together) {
+    if (part == all || part % together == 0) return true;
+    problem_once(module, fmt::format("its {} {} give each rank {}, no multiple of the {} that {} keeps together", all, what, part,
+                                     together, to_string(scheme)));
+    return false;
+  };
+  const std::int64_t rows_per_word = scheme.zero_point ? 8 : 1;
+  const std::int64_t cols_per_word = scheme.code == Code::int4 ? 8 : scheme.code == Code::e2m1 ? 2 : 1;
+  const bool rows_fit = cut("rows", whole.rows, rows, std::max<std::int64_t>(scheme.scale_rows, rows_per_word));
+  return cut("columns", whole.cols, cols, std::max<std::int64_t>(scheme.scale_cols, cols_per_word)) && rows_fit;
+}
+
+// For problems that many matrices share: the first stands for all.
+void Loader::problem_once(const std::string& where, const std::string& words) {
+  if (told_.insert(words).second) problem(where.empty() ? words : fmt::format("{} and alike: {}", where, words));
 }
 
 QuantMatrix Loader::bind(const TensorSource& source, const std::string& module, const QuantScheme& scheme, std::int64_t rows,
                          std::int64_t cols) {
+  if (context_.plan_only) report_.matrices.push_back({module, rows, cols});
+  if (context_.whole != nullptr && !cut_between_blocks(module, scheme, rows, cols)) return {};
   return codec_for(scheme).bind(source, module, scheme, rows, cols, problems_);
 }
 
@@ -63,7 +105,6 @@ std::optional<ConstTensorView> Loader::values_of(const TensorSource& source, con
                         to_string(found->dtype)));
   } else {
     count(fmt::format("norms and biases, {}", to_string(found->dtype)), shape.elements(), found->bytes());
-    report_.size.vector_bytes += found->bytes();
     return found;
   }
   return std::nullopt;
@@ -179,6 +220,8 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
     if (problem.activation.gated) expert.gate_bias = bias_of(source, module(e, Part::gate), problem.inter, bias);
     expert.up_bias = bias_of(source, module(e, Part::up), problem.inter, bias);
     expert.down_bias = bias_of(source, module(e, Part::down), problem.hidden, bias);
+    for (const ConstTensorView* b : {&expert.gate_bias, &expert.up_bias, &expert.down_bias})
+      if (*b) report_.size.expert_bytes += b->bytes();
     weights.experts.push_back(expert);
   }
   problem.weights = scheme.value_or(kBf16);

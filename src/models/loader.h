@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,14 @@ class Loader {
                const TensorSource& source);
   const TensorSource& source() const { return checkpoint_; }
 
+  // What is left of a width, and so on, for one rank of tensor parallelism (LoadContext::ranks, else all of it): every rank an equal
+  // part of what is divided between linears, and inputs and outputs of the block whole. "the experts' width" for messages.
+  std::int64_t share(std::int64_t whole, std::string_view what);
+  // The same for what several ranks may hold as a whole each: key-value heads, of which there are few.
+  std::int64_t share_or_copy(std::int64_t whole, std::string_view what);
+  // Of the rows of an embedding or a head, filled up to a multiple of 64 as vLLM does it.
+  std::int64_t share_of_vocabulary(std::int64_t vocab) const;
+
   // The next layer of the KV cache, for one attention module; its published cache scales are read and shown.
   std::int32_t kv_layer(const std::string& attention_module);
   // What the cache holds per token and layer, where it is not the configuration's heads (KvSpec says what the fields mean).
@@ -71,6 +80,8 @@ class Loader {
 
  private:
   QuantMatrix bind(const TensorSource&, const std::string& module, const QuantScheme&, std::int64_t rows, std::int64_t cols);
+  bool cut_between_blocks(const std::string& module, const QuantScheme&, std::int64_t rows, std::int64_t cols);
+  void problem_once(const std::string& where, const std::string& words);
   ConstTensorView bias_of(const TensorSource&, const std::string& module, std::int64_t rows, Bias);
   std::optional<ConstTensorView> values_of(const TensorSource&, const std::string& name, const Shape&, float low, float high);
   void bind_experts(moe::ExpertWeights&, moe::MoeProblem&, const std::string& layer, const ExpertModule&, const TensorSource&);
@@ -100,6 +111,7 @@ class Loader {
   const QuantConfig& quant_;
   LoadContext& context_;
   std::vector<std::string> problems_;
+  std::set<std::string> told_;  // by problem_once()
   Preparation preparation_;
   std::vector<std::pair<std::string, moe::MoeProblem>> layers_;  // of experts, in order
   std::vector<Ignored> ignored_;

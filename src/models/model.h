@@ -31,7 +31,7 @@ struct ModelSize {
   // ones. `embedding` is part of both, unless it serves as head too; some publishers leave it out of what is active.
   std::int64_t parameters = 0, active = 0, embedding = 0;
   std::int64_t weight_bytes = 0;                    // with scales
-  std::int64_t expert_bytes = 0, vector_bytes = 0;  // of these, routed experts; norms and biases
+  std::int64_t expert_bytes = 0;                    // of these, routed experts with their biases
   std::int64_t kv_values_per_token = 0;             // in the cache, all layers together
   bool latent_kv = false;                           // of these, keys and values are one vector for all heads (MLA)
 };
@@ -49,7 +49,12 @@ struct ModelReport {
     std::string where;  // as Line has it
     moe::MoeProblem problem;
   };
-  std::vector<Experts> experts;    // distinct ones
+  std::vector<Experts> experts;  // distinct ones
+  struct Matrix {
+    std::string module;
+    std::int64_t rows, cols;
+  };
+  std::vector<Matrix> matrices;    // of a plan: all, in the order in which they were named
   std::vector<std::string> notes;  // "KV scales: 3 of 3 layers published (...)", tensors that are not used, ...
 };
 
@@ -74,6 +79,9 @@ struct LoadContext {
   std::string moe_backend = "auto";  // as moe/select.h takes it
   bool verify = true;                // verify-on-build of expert kernels
   bool plan_only = false;            // bind, check and decide, but pack nothing: the report is complete, the model cannot run
+  // Of a plan: what one of so many tensor-parallel ranks would hold of the model that was planned as `whole`.
+  std::int32_t ranks = 1;
+  const ModelReport* whole = nullptr;
   std::int32_t max_tokens = 512;     // most rows of one step
   std::int32_t max_context = 0;      // longest sequence; 0: as long as the model knows positions
   std::vector<std::string>* all_problems = nullptr;  // gets every problem of the files; the error that is thrown tells twenty

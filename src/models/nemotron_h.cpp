@@ -114,7 +114,9 @@ struct Keys {
 };
 
 std::unique_ptr<Block> mixer(const ModelConfig& c, const Keys& keys, Loader& loader, const std::string& at) {
-  const Mamba2Mixer::Dims& d = keys.mixer;
+  Mamba2Mixer::Dims d = keys.mixer;
+  d.heads = static_cast<std::int32_t>(loader.share(d.heads, "Mamba heads"));
+  if (d.groups > 1) d.groups = static_cast<std::int32_t>(loader.share(d.groups, "Mamba groups"));  // one is held by all
   Mamba2Mixer::Parts parts;
   parts.dims = d;
   parts.cache_layer = loader.recurrent_layer(recurrent_spec(d));
@@ -132,7 +134,8 @@ std::unique_ptr<Block> mixer(const ModelConfig& c, const Keys& keys, Loader& loa
   return block;
 }
 
-std::unique_ptr<Mlp> squared_relu_mlp(Loader& loader, const std::string& at, std::int64_t hidden, std::int64_t inter) {
+std::unique_ptr<Mlp> squared_relu_mlp(Loader& loader, const std::string& at, std::int64_t hidden, std::int64_t width) {
+  const std::int64_t inter = loader.share(width, kMlpWidth);
   auto block = std::make_unique<Mlp>(Elementwise::relu2);
   loader.linear(block->parts().up, at + "up_proj", inter, hidden);
   loader.linear(block->parts().down, at + "down_proj", hidden, inter);

@@ -1,27 +1,35 @@
 #pragma once
-// Over how many ranks a model's layers can be split, and why not over others. These are properties of the shapes and formats: a
-// quantised matrix can be cut only where a block of scales ends.
+// Over how many ranks a model can be split, why not over others, and what each rank then holds. Found by planning what one rank has:
+// the same model with its share of every width (Loader::share).
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "models/config.h"
-#include "moe/problem.h"
+#include "io/file_set.h"
+#include "models/model.h"
 
 namespace conclave {
 
-// One number of ranks and what speaks against it.
+// The same for every rank: what cannot be divided evenly is a problem, and the vocabulary is filled up.
+struct RankMemory {
+  std::int64_t weight_bytes = 0, kv_values_per_token = 0;
+};
+
+// One number of ranks, and what speaks against it, or else what it takes.
 struct ParallelSize {
   std::int32_t ranks = 1;
   std::vector<std::string> problems;
+  RankMemory memory;
 };
 inline constexpr std::int32_t kMostRanks = 16;
 
-// Tensor parallelism, sizes 1, 2, 4, ... kMostRanks. Looked at: attention heads, key-value heads (one may be held by several ranks,
-// as a whole; with `latent` every rank holds the one latent vector), and the width of routed experts. Not at other matrices.
-std::vector<ParallelSize> tensor_parallel_sizes(const ModelConfig&, bool latent, std::span<const moe::MoeProblem>);
-// Expert parallelism: whole experts. Nothing for a model without experts.
-std::vector<ParallelSize> expert_parallel_sizes(std::span<const moe::MoeProblem>);
+// Tensor parallelism, sizes 1, 2, 4, ... kMostRanks, divided as Megatron and vLLM do it: heads, and the inner width of MLPs and
+// experts, between the linears of a block, so that quantised matrices are cut at those places only; the rows of embedding and head,
+// filled up to a multiple of 64; routers, latent projections and most norms whole. A key-value head may be held by several ranks.
+// Of a published matrix that several maps share (Mamba's in_proj) the whole width is looked at, not where each part begins.
+// `whole`: the plan of the model that the files describe.
+std::vector<ParallelSize> tensor_parallel_sizes(const FileSet&, const ModelReport& whole);
+// Expert parallelism: whole experts, everything else whole on every rank. Nothing for a model without experts.
+std::vector<ParallelSize> expert_parallel_sizes(const ModelReport& whole);
 
 }  // namespace conclave

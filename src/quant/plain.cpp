@@ -10,6 +10,19 @@
 namespace conclave {
 namespace {
 
+template <class T>
+void copy_row(const ConstTensorView& codes, std::int64_t row, std::span<float> out) noexcept {
+  const std::int64_t stride = codes.stride[1];
+  const std::byte* const from = codes.data + offset_of(codes, row, 0) * static_cast<std::int64_t>(sizeof(T));
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    const T value = load<T>(from, static_cast<std::int64_t>(k) * stride);
+    if constexpr (std::is_same_v<T, float>)
+      out[k] = value;
+    else
+      out[k] = value.to_float();
+  }
+}
+
 class Plain final : public Codec {
  public:
   std::string_view name() const noexcept override { return "plain"; }
@@ -33,8 +46,11 @@ class Plain final : public Codec {
   }
 
   void decode_row(const QuantMatrix& matrix, std::int64_t row, std::span<float> out) const noexcept override {
-    for (std::int64_t k = 0; k < matrix.cols; ++k)
-      out[static_cast<std::size_t>(k)] = load_float(matrix.codes, offset_of(matrix.codes, row, k));
+    switch (matrix.codes.dtype) {
+      case DType::f32: return copy_row<float>(matrix.codes, row, out);
+      case DType::f16: return copy_row<f16>(matrix.codes, row, out);
+      default: return copy_row<bf16>(matrix.codes, row, out);
+    }
   }
 
   OwnedMatrix encode(std::span<const float> values, std::int64_t rows, std::int64_t cols,

@@ -86,7 +86,8 @@ class Check(Program):
         sizes = {s["ranks"]: s for s in self.report(folder, "--load-format", "dummy")["tensor_parallel"]}
         self.assertEqual(sizes[1]["problems"], [])
         for ranks in (2, 4, 8):
-            self.assertIn(f"320 gives each rank {320 // ranks}, no multiple of the 128 rows", str(sizes[ranks]["problems"]))
+            self.assertIn(f"its 320 rows give each rank {320 // ranks}, no multiple of the 128", str(sizes[ranks]["problems"]))
+            self.assertNotIn("weight_bytes_per_rank", sizes[ranks])
 
     def test_b066_every_device_has_kernels_or_a_reason(self):
         names = ["scalar", "avx2", "avx512", "sm_80", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121"]
@@ -115,11 +116,13 @@ class Check(Program):
         report = self.report(NVFP4)
         experts = sum(f["bytes"] for kind, f in report["formats"].items() if kind.startswith("experts"))
         for rank in report["expert_parallel"]:
-            want = report["weight_bytes"] - experts + -(-experts // rank["ranks"])
-            self.assertEqual(rank["least_weight_bytes_per_rank"], want)
-        four = report["tensor_parallel"][2]
-        self.assertEqual(four["ranks"], 4)
-        self.assertEqual(four["least_kv_values_per_token_per_rank"] * min(4, 2), report["kv_values_per_token"])
+            if rank["ranks"] <= 8:  # experts
+                self.assertEqual(rank["weight_bytes_per_rank"], report["weight_bytes"] - experts + experts // rank["ranks"])
+        one, two, four = report["tensor_parallel"][:3]
+        self.assertEqual(one["weight_bytes_per_rank"], report["weight_bytes"])
+        self.assertGreater(2 * two["weight_bytes_per_rank"], report["weight_bytes"])  # routers and norms are whole
+        self.assertEqual(four["kv_values_per_token_per_rank"] * 2, report["kv_values_per_token"])  # 2 heads, 2 ranks have each
+        self.assertIn(f"{two['weight_bytes_per_rank'] / 1e9:.3f} GB of weights", self.succeed("check", NVFP4).stdout)
 
     def test_a_hostile_configuration_is_refused_at_once(self):
         folder = self.published("qwen3-30b-a3b")

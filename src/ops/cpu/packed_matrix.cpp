@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -107,28 +108,34 @@ const Codec* codec_of(const QuantScheme& s) noexcept {
   return nullptr;
 }
 
-// All values in bf16 when none loses by it, in float32 otherwise.
-Buffer decoded(const QuantMatrix& m, GemmFormat& format) {
+// All values as T; nothing once there is a row that `convert` says has lost by it.
+template <class T, class Convert>
+std::optional<Buffer> decoded_as(const QuantMatrix& m, Convert convert) {
   const Codec& codec = *codec_of(m.scheme);
   const auto cols = static_cast<std::size_t>(m.cols);
   std::vector<float> row(cols);
-  format = kGemmBf16;
-  for (std::int64_t r = 0; r < m.rows && format == kGemmBf16; ++r) {
-    codec.decode_row(m, r, row);
-    if (std::any_of(row.begin(), row.end(), [](float v) { return round_to_bf16(v) != v; })) format = kGemmF32;
-  }
-  const std::size_t element = format == kGemmBf16 ? sizeof(bf16) : sizeof(float);
-  Buffer out = allocate_host(static_cast<std::size_t>(m.rows) * cols * element);
+  Buffer out = allocate_host(static_cast<std::size_t>(m.rows) * cols * sizeof(T));
   for (std::int64_t r = 0; r < m.rows; ++r) {
-    std::byte* const at = out.data() + static_cast<std::size_t>(r) * cols * element;
     codec.decode_row(m, r, row);
-    if (format == kGemmF32) {
-      std::memcpy(at, row.data(), cols * element);
-    } else {
-      std::transform(row.begin(), row.end(), reinterpret_cast<bf16*>(at), bf16::from_float);
-    }
+    if (!convert(row, reinterpret_cast<T*>(out.data()) + r * m.cols)) return std::nullopt;
   }
   return out;
+}
+
+// In bf16 when no value loses by it, in float32 otherwise.
+Buffer decoded(const QuantMatrix& m, GemmFormat& format) {
+  format = kGemmBf16;
+  if (auto out = decoded_as<bf16>(m, [](std::span<const float> row, bf16* to) {
+        std::uint32_t bits = 0;  // of all values; the lower halves are what bf16 does not hold
+        for (const float value : row) {
+          *to++ = bf16{static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16)};
+          bits |= std::bit_cast<std::uint32_t>(value);
+        }
+        return (bits & 0xffffu) == 0;
+      }))
+    return std::move(*out);
+  format = kGemmF32;
+  return *decoded_as<float>(m, [](std::span<const float> row, float* to) { return std::ranges::copy(row, to), true; });
 }
 
 }  // namespace
