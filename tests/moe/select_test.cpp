@@ -96,7 +96,7 @@ TEST(Selection, ChoosesByExactCapabilityForEveryFormat) {
     QuantScheme weights;
     std::map<int, std::string> expected;  // capability (0: CPU) -> auto's choice
   };
-  const std::map<int, std::string> fp4 = {{0, "cpu_pipeline"}, {80, "weight_only"}, {89, "weight_only"},  {90, "weight_only"},
+  const std::map<int, std::string> fp4 = {{0, "cpu_latency"}, {80, "weight_only"}, {89, "weight_only"},  {90, "weight_only"},
                                           {100, "fused_fp4"},  {103, "fused_fp4"},  {120, "weight_only"}, {121, "weight_only"}};
   const std::map<int, std::string> others = {{0, "cpu_pipeline"},  {80, "weight_only"},  {89, "weight_only"},
                                              {90, "weight_only"},  {100, "weight_only"}, {103, "weight_only"},
@@ -123,7 +123,8 @@ TEST(Selection, IntentsTakeTheBestOfTheirKindElseTheGeneral) {
   EXPECT_EQ(choose(kNvfp4, 120, "throughput"), "grouped_fp4");
   EXPECT_EQ(choose(kFp8Block128, 90, "throughput"), "grouped_fp8");
   EXPECT_EQ(choose(kFp8Block128, 80, "throughput"), "weight_only");
-  EXPECT_EQ(choose(kNvfp4, 0, "latency"), "cpu_pipeline");
+  EXPECT_EQ(choose(kNvfp4, 0, "latency"), "cpu_latency");
+  EXPECT_EQ(choose(kBf16, 0, "latency"), "cpu_pipeline");
   EXPECT_EQ(choose(kNvfp4, 0, "throughput"), "cpu_pipeline");
 }
 
@@ -174,7 +175,7 @@ TEST(Selection, ExplainsEveryCandidate) {
   const Selection s = select_backend(problem_of(kNvfp4), cpu(), all_backends());
   const std::string words = s.explain();
   EXPECT_EQ(std::ranges::count(words, '\n'), static_cast<std::ptrdiff_t>(all_backends().size())) << words;
-  EXPECT_NE(words.find("* cpu_pipeline: can, "), std::string::npos) << words;
+  EXPECT_NE(words.find("* cpu_latency: can, "), std::string::npos) << words;
   EXPECT_NE(words.find("  reference: can, "), std::string::npos) << words;
   EXPECT_NE(words.find("  fused_fp4: device (needs a GPU)"), std::string::npos) << words;
 }
