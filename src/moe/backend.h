@@ -32,6 +32,8 @@ class MoeKernel {
   virtual void run(const MoeCall&, Workspace&, Stream&) const noexcept = 0;
   // What runs, for people, without the backend's name: "avx2 kernels, nvfp4 in place".
   virtual std::string describe() const = 0;
+  // What rounding activations inside may add to the relative error of a row, beyond the float32 sums of tolerance_of().
+  virtual double rounding() const noexcept { return 0.0; }
   // Whether run() reads the published weights; when it has its own, theirs need not stay in memory.
   virtual bool in_place() const noexcept { return true; }
 };

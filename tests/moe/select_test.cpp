@@ -96,13 +96,15 @@ TEST(Selection, ChoosesByExactCapabilityForEveryFormat) {
     QuantScheme weights;
     std::map<int, std::string> expected;  // capability (0: CPU) -> auto's choice
   };
-  const std::map<int, std::string> fp4 = {{0, "cpu_pipeline"}, {80, "weight_only"}, {89, "weight_only"},  {90, "weight_only"},
+  const std::map<int, std::string> fp4 = {{0, "cpu_latency"}, {80, "weight_only"}, {89, "weight_only"},  {90, "weight_only"},
                                           {100, "fused_fp4"},  {103, "fused_fp4"},  {120, "weight_only"}, {121, "weight_only"}};
   const std::map<int, std::string> others = {{0, "cpu_pipeline"},  {80, "weight_only"},  {89, "weight_only"},
                                              {90, "weight_only"},  {100, "weight_only"}, {103, "weight_only"},
                                              {120, "weight_only"}, {121, "weight_only"}};
+  std::map<int, std::string> int4 = others;
+  int4[0] = "cpu_latency";
   const Row rows[] = {{kBf16, others}, {kFp8Block128, others}, {kFp8Channel, others},   {kFp8Tensor, others},
-                      {kNvfp4, fp4},   {kMxfp4, fp4},          {kInt4Group128, others}, {kInt4Group128Zero, others}};
+                      {kNvfp4, fp4},   {kMxfp4, fp4},          {kInt4Group128, int4},   {kInt4Group128Zero, int4}};
   for (const Row& row : rows)
     for (const auto& [capability, name] : row.expected) {
       const Selection s = select_backend(problem_of(row.weights), machine(capability), all_backends());
@@ -123,7 +125,8 @@ TEST(Selection, IntentsTakeTheBestOfTheirKindElseTheGeneral) {
   EXPECT_EQ(choose(kNvfp4, 120, "throughput"), "grouped_fp4");
   EXPECT_EQ(choose(kFp8Block128, 90, "throughput"), "grouped_fp8");
   EXPECT_EQ(choose(kFp8Block128, 80, "throughput"), "weight_only");
-  EXPECT_EQ(choose(kNvfp4, 0, "latency"), "cpu_pipeline");
+  EXPECT_EQ(choose(kNvfp4, 0, "latency"), "cpu_latency");
+  EXPECT_EQ(choose(kBf16, 0, "latency"), "cpu_pipeline");
   EXPECT_EQ(choose(kNvfp4, 0, "throughput"), "cpu_pipeline");
 }
 
@@ -174,7 +177,7 @@ TEST(Selection, ExplainsEveryCandidate) {
   const Selection s = select_backend(problem_of(kNvfp4), cpu(), all_backends());
   const std::string words = s.explain();
   EXPECT_EQ(std::ranges::count(words, '\n'), static_cast<std::ptrdiff_t>(all_backends().size())) << words;
-  EXPECT_NE(words.find("* cpu_pipeline: can, "), std::string::npos) << words;
+  EXPECT_NE(words.find("* cpu_latency: can, "), std::string::npos) << words;
   EXPECT_NE(words.find("  reference: can, "), std::string::npos) << words;
   EXPECT_NE(words.find("  fused_fp4: device (needs a GPU)"), std::string::npos) << words;
 }

@@ -39,6 +39,12 @@ constexpr Entry gemm_entry(const char* name) {
           [](const KernelTable& from, KernelTable& to) { to.gemm[Format] = from.gemm[Format]; }};
 }
 
+template <TileFormat Format>
+constexpr Entry tile_entry(const char* name) {
+  return {name, [](const KernelTable& t) { return t.tile[Format] != nullptr; },
+          [](const KernelTable& from, KernelTable& to) { to.tile[Format] = from.tile[Format]; }};
+}
+
 constexpr Entry kEntries[] = {
     gemm_entry<kGemmF32>("gemm_f32"),
     gemm_entry<kGemmBf16>("gemm_bf16"),
@@ -46,6 +52,10 @@ constexpr Entry kEntries[] = {
     gemm_entry<kGemmNvfp4>("gemm_nvfp4"),
     gemm_entry<kGemmMxfp4>("gemm_mxfp4"),
     gemm_entry<kGemmInt4>("gemm_int4"),
+    tile_entry<kTileNvfp4>("tile_nvfp4"),
+    tile_entry<kTileMxfp4>("tile_mxfp4"),
+    tile_entry<kTileInt4>("tile_int4"),
+    entry<&KernelTable::to_int_blocks>("to_int_blocks"),
     entry<&KernelTable::dot>("dot"),
     entry<&KernelTable::dot_bf16>("dot_bf16"),
     entry<&KernelTable::axpy>("axpy"),

@@ -45,12 +45,58 @@ struct GemmArgs {
 // noexcept is part of the type in C++17 and newer.
 using GemmKernel = void (*)(const GemmArgs*) noexcept;
 
+// 16 activations as 16-bit integers: x[k] = scale * (256 * high[k] + low[k]), within 2^-16 of the largest magnitude of the block.
+// Where one is infinite or NaN, scale is NaN and so is every result. sum: of the integers.
+struct IntBlock {
+  int8_t high[16];
+  int8_t low[16];
+  float scale;
+  int32_t sum;
+};
+
+// A matrix of 4-bit codes [rows, cols] in tiles of 16 rows, so that a vector's lanes are rows and no sum crosses lanes. A tile is its
+// column blocks of 16, 128 bytes each: 64 for its first 8 rows, 64 for the others. Byte 4 * row + j of the 64 has column j in the low
+// nibble and column 4 + j in the high one; byte 32 + 4 * row + j has columns 8 + j and 12 + j. Rows and columns beyond the matrix
+// are code 0.
+//   nvfp4: scales E4M3 bytes >= 0 [tile][block][16 rows].   mxfp4: E8M0 bytes [tile][block / 2][16].
+//   int4: float32 [tile][column / scale_cols][16]; zeros: the zero points 0..15, bytes laid out alike, or null where all are 8.
+struct TileMatrix {
+  const uint8_t* codes;
+  const uint8_t* scales;
+  const uint8_t* zeros;
+  int64_t rows;
+  int64_t cols;
+  int64_t blocks;        // ceil(cols / 16)
+  int64_t scale_groups;  // scales of a row
+  int32_t scale_blocks;  // blocks that share a scale
+  float global;
+};
+
+// out[t * out_stride + r] = sum_k value(r, k) * x[t'][k] for r in [row_begin, row_end), row_begin a multiple of 16, and t as in
+// GemmArgs; x rows are x_stride blocks apart. Sums of a block are exact integers; blocks are added in float32.
+struct TileArgs {
+  struct TileMatrix w;
+  const struct IntBlock* x;
+  int64_t x_stride;
+  const int32_t* x_rows;
+  int64_t tokens;
+  float* out;
+  int64_t out_stride;
+  int64_t row_begin;
+  int64_t row_end;
+};
+using TileKernel = void (*)(const TileArgs*) noexcept;
+
 enum GemmFormat { kGemmF32, kGemmBf16, kGemmFp8, kGemmNvfp4, kGemmMxfp4, kGemmInt4, kGemmFormats };
+enum TileFormat { kTileNvfp4, kTileMxfp4, kTileInt4, kTileFormats };
 
 struct KernelTable {
   const char* isa;  // "scalar", "avx2", "avx512"
   GemmKernel gemm[kGemmFormats];
+  TileKernel tile[kTileFormats];
   // The result for one row does not depend on the number of tokens or on the other rows (batch invariance); the suite checks it.
+
+  void (*to_int_blocks)(const float* x, int64_t n, struct IntBlock* out) noexcept;  // ceil(n / 16) blocks, the last filled with 0
 
   float (*dot)(const float* a, const float* b, int64_t n) noexcept;
   float (*dot_bf16)(const float* a, const uint16_t* b, int64_t n) noexcept;

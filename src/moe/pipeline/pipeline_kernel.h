@@ -14,8 +14,12 @@ namespace conclave::moe {
 class PipelineKernel final : public MoeKernel {
  public:
   PipelineKernel(const MoeProblem& problem, std::unique_ptr<Router> router, std::unique_ptr<Exchange> exchange,
-                 std::unique_ptr<Experts> experts)
-      : problem_(problem), router_(std::move(router)), exchange_(std::move(exchange)), experts_(std::move(experts)) {}
+                 std::unique_ptr<Experts> experts, double rounding = 0.0)
+      : problem_(problem),
+        router_(std::move(router)),
+        exchange_(std::move(exchange)),
+        experts_(std::move(experts)),
+        rounding_(rounding) {}
 
   std::size_t workspace_bytes(std::int64_t tokens) const override {
     return routed_bytes(problem_, tokens) + exchange_->workspace_bytes(tokens) + experts_->workspace_bytes(tokens);
@@ -32,6 +36,7 @@ class PipelineKernel final : public MoeKernel {
   }
 
   std::string describe() const override { return experts_->describe(); }
+  double rounding() const noexcept override { return rounding_; }
   bool in_place() const noexcept override { return experts_->in_place(); }
 
  private:
@@ -39,6 +44,7 @@ class PipelineKernel final : public MoeKernel {
   std::unique_ptr<Router> router_;
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<Experts> experts_;
+  double rounding_;
 };
 
 }  // namespace conclave::moe

@@ -10,8 +10,10 @@ namespace conclave::avx512 {
 
 namespace {
 #include "kernels/cpu/avx512/vec.inc"
+#include "kernels/cpu/numbers.inc"
 }  // namespace
 
+#include "kernels/cpu/int_blocks.inc"
 #include "kernels/cpu/vector/elementwise.inc"
 
 }  // namespace conclave::avx512

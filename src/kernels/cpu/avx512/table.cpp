@@ -6,6 +6,7 @@
 namespace conclave::avx512 {
 
 constexpr char kIsa[] = "avx512";
+#define CONCLAVE_NO_TILES  // those of avx2 serve
 #include "kernels/cpu/complete_table.inc"
 
 }  // namespace conclave::avx512

@@ -26,6 +26,8 @@ inline float sum_of(int64_t n, Product product) {
 
 }  // namespace
 
+#include "kernels/cpu/int_blocks.inc"
+
 float dot(const float* a, const float* b, int64_t n) noexcept {
   return sum_of(n, [=](int64_t i) { return a[i] * b[i]; });
 }

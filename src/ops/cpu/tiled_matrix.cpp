@@ -1,0 +1,108 @@
+#include "ops/cpu/tiled_matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/math.h"
+#include "conclave/error.h"
+#include "ops/cpu/packed_matrix.h"
+
+namespace conclave {
+namespace {
+
+constexpr std::int64_t kTileRows = 16, kBlock = 16, kTileBlockBytes = kTileRows * kBlock / 2;
+
+// Column k of 16 of a row of nibbles, the even column in the low one; 0 beyond the end.
+std::uint8_t nibble(const std::uint8_t* row, std::int64_t k, std::int64_t cols) {
+  if (k >= cols) return 0;
+  return k % 2 == 0 ? row[k / 2] & 15 : row[k / 2] >> 4;
+}
+
+// The 8 bytes of one row and block, in the order of TileMatrix.
+void place(const std::uint8_t* row, std::int64_t first, std::int64_t cols, std::uint8_t* out) {
+  for (std::int64_t j = 0; j < 8; ++j) {
+    const std::int64_t k = first + j / 4 * 8 + j % 4;
+    out[j / 4 * 32 + j % 4] = static_cast<std::uint8_t>(nibble(row, k, cols) | nibble(row, k + 4, cols) << 4);
+  }
+}
+
+Buffer zeroed(std::int64_t bytes) {
+  Buffer out = allocate_host(static_cast<std::size_t>(bytes));
+  std::memset(out.data(), 0, out.size());
+  return out;
+}
+
+Buffer tiled_codes(const KernelMatrix& m, std::int64_t blocks) {
+  Buffer out = zeroed(round_up(m.rows, kTileRows) * blocks * kBlock / 2);
+  auto* bytes = reinterpret_cast<std::uint8_t*>(out.data());
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    std::uint8_t* tile = bytes + r / kTileRows * blocks * kTileBlockBytes + r % kTileRows / 8 * 64 + r % 8 * 4;
+    for (std::int64_t b = 0; b < blocks; ++b) place(m.codes + r * m.code_stride, b * kBlock, m.cols, tile + b * kTileBlockBytes);
+  }
+  return out;
+}
+
+float float_at(const std::uint8_t* values, std::int64_t index) {
+  float value;
+  std::memcpy(&value, values + index * static_cast<std::int64_t>(sizeof value), sizeof value);
+  return value;
+}
+
+// [tile][group][row of the tile] of what value(row, group) says.
+template <class T, class Value>
+Buffer tiled_scales(const KernelMatrix& m, std::int64_t groups, Value value) {
+  Buffer out = zeroed(round_up(m.rows, kTileRows) * groups * static_cast<std::int64_t>(sizeof(T)));
+  auto* at = reinterpret_cast<T*>(out.data());
+  for (std::int64_t r = 0; r < m.rows; ++r)
+    for (std::int64_t g = 0; g < groups; ++g) at[(r / kTileRows * groups + g) * kTileRows + r % kTileRows] = value(r, g);
+  return out;
+}
+
+// E4M3 with the sign bit, and the codes of E4M3 and E8M0 that are no numbers.
+bool is_magnitude(TileFormat format, std::uint8_t code) { return format == kTileNvfp4 ? code < 0x7f : code != 0xff; }
+
+std::uint8_t scale_code(const KernelMatrix& m, TileFormat format, std::int64_t row, std::int64_t group) {
+  const std::uint8_t code = m.scales[row * m.scale_stride + group];
+  if (!is_magnitude(format, code))
+    throw Error(Errc::corrupt, fmt::format("the block scale of row {}, block {} is {:#04x}: expected a number that is not negative", row,
+                                           group, code));
+  return code;
+}
+
+TileFormat tile_format(GemmFormat format) {
+  return format == kGemmNvfp4 ? kTileNvfp4 : format == kGemmMxfp4 ? kTileMxfp4 : kTileInt4;
+}
+
+}  // namespace
+
+bool TiledMatrix::supports(const QuantScheme& s) noexcept {
+  if (s.dynamic || s.scale_rows != 1) return false;
+  if (s.code == Code::int4) return s.scale_cols % kBlock == 0;
+  return s.code == Code::e2m1 && ((s.scale_cols == 16 && s.scale == DType::f8e4m3) || (s.scale_cols == 32 && s.scale == DType::f8e8m0));
+}
+
+TiledMatrix::TiledMatrix(const QuantMatrix& weights) {
+  CONCLAVE_CHECK(supports(weights.scheme), to_string(weights.scheme));
+  const PackedMatrix rows(weights);
+  const KernelMatrix& m = rows.matrix();
+  format_ = tile_format(rows.format());
+  const std::int64_t blocks = ceil_div(m.cols, kBlock), groups = ceil_div<std::int64_t>(m.cols, m.scale_cols);
+  codes_ = tiled_codes(m, blocks);
+  if (format_ == kTileInt4) {
+    const auto at = [&](std::int64_t r, std::int64_t g) { return r * m.scale_stride / static_cast<std::int64_t>(sizeof(float)) + g; };
+    scales_ = tiled_scales<float>(m, groups, [&](std::int64_t r, std::int64_t g) { return float_at(m.scales, at(r, g)); });
+    if (weights.scheme.zero_point)
+      zeros_ = tiled_scales<std::uint8_t>(
+          m, groups, [&](std::int64_t r, std::int64_t g) { return static_cast<std::uint8_t>(float_at(m.zeros, at(r, g))); });
+  } else {
+    scales_ = tiled_scales<std::uint8_t>(m, groups, [&](std::int64_t r, std::int64_t g) { return scale_code(m, format_, r, g); });
+  }
+  const auto bytes = [](const Buffer& b) { return b.size() == 0 ? nullptr : reinterpret_cast<const std::uint8_t*>(b.data()); };
+  matrix_ = {bytes(codes_), bytes(scales_), bytes(zeros_), m.rows, m.cols, blocks, groups,
+             static_cast<std::int32_t>(std::max<std::int64_t>(m.scale_cols / kBlock, 1)), m.global};
+}
+
+}  // namespace conclave
