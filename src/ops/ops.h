@@ -100,8 +100,13 @@ class Ops {
   // cache's values are part of its keys.
   virtual void write_kv(ConstTensorView k, ConstTensorView v, const Batch&, const PagedKv&, Stream&) const noexcept = 0;
 
+  // The keys at positions [first, first + n) of a sequence with these pages -> out [n, kv_heads, head_dim], as float32.
+  virtual void read_keys(const PagedKv&, std::span<const std::int32_t> pages, std::int64_t first, TensorView out,
+                         Stream&) const noexcept = 0;
+
   // Causal attention of q [T, heads, head_dim] over the cache, which already holds the batch's own rows
-  // -> out [T, heads, value_dim].
+  // -> out [T, heads, value_dim]. The sequences may be some of those that q and out have rows of, one after the other: rows of
+  // others are neither read nor written.
   virtual void attention(ConstTensorView q, const PagedKv&, const Batch&, const AttentionSpec&, TensorView out, Workspace&,
                          Stream&) const noexcept = 0;
   virtual std::size_t attention_workspace_bytes(const AttentionSpec&, std::int64_t tokens, std::int64_t max_context) const = 0;

@@ -69,7 +69,7 @@ class Attention {
       : kernels_(kernels), q_(q), kv_(kv), batch_(batch), spec_(spec), out_(out), group_(group_of(spec)) {}
 
   Pair pair(std::int64_t index) const noexcept {
-    const std::int64_t row = index / spec_.kv_heads;
+    const std::int64_t row = batch_.sequences.front().first_row + index / spec_.kv_heads;
     const auto after = std::upper_bound(batch_.sequences.begin(), batch_.sequences.end(), row,
                                         [](std::int64_t r, const SequenceRows& s) { return r < s.first_row; });
     const SequenceRows& sequence = *(after - 1);
@@ -188,10 +188,13 @@ std::size_t cpu_attention_workspace_bytes(const AttentionSpec& spec, std::int64_
 
 void cpu_attention(const KernelTable& kernels, ConstTensorView q, const PagedKv& kv, const Batch& batch, const AttentionSpec& spec,
                    TensorView out, Workspace& workspace, ThreadPool& pool) noexcept {
-  const std::int64_t pairs = q.shape[0] * spec.kv_heads;
+  std::int64_t rows = 0, longest = 0;
+  for (const SequenceRows& sequence : batch.sequences) {
+    rows += sequence.rows;
+    longest = std::max<std::int64_t>(longest, sequence.context);
+  }
+  const std::int64_t pairs = rows * spec.kv_heads;
   if (pairs == 0) return;
-  std::int64_t longest = 0;
-  for (const SequenceRows& sequence : batch.sequences) longest = std::max<std::int64_t>(longest, sequence.context);
   const std::int64_t spans = most_spans(spec, longest);
   const Attention attention(kernels, q, kv, batch, spec, out);
   const Workspace::Scope scope(workspace);

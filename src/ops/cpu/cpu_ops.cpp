@@ -132,6 +132,15 @@ class CpuOps final : public Ops {
     }
   }
 
+  void read_keys(const PagedKv& kv, std::span<const std::int32_t> pages, std::int64_t first, TensorView out,
+                 Stream& stream) const noexcept override {
+    for_rows(stream, out.shape[0], out.shape[1] * out.shape[2], [&](std::int64_t i) noexcept {
+      for (std::int64_t head = 0; head < out.shape[1]; ++head)
+        load_kv_row(kv_row(kv.k, kv.page_tokens, pages, first + i, head), out.shape[2], kv.k.dtype, kv.k_scale,
+                    out.row<float>(i) + head * out.stride[1]);
+    });
+  }
+
   void attention(ConstTensorView q, const PagedKv& kv, const Batch& batch, const AttentionSpec& spec, TensorView out,
                  Workspace& workspace, Stream& stream) const noexcept override {
     cpu_attention(kernels_, q, kv, batch, spec, out, workspace, pool_of(stream));

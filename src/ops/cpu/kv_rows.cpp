@@ -35,6 +35,18 @@ void store_kv_row(const KernelTable& kernels, const float* values, std::int64_t 
   for (std::int64_t i = 0; i < n; ++i) row[i] = std::byte{f8e4m3::from_float(values[i] / scale).bits};
 }
 
+void load_kv_row(const std::byte* row, std::int64_t n, DType dtype, float scale, float* out) noexcept {
+  switch (dtype) {
+    case DType::f32: std::memcpy(out, row, static_cast<std::size_t>(n) * sizeof(float)); return;
+    case DType::bf16:
+      for (std::int64_t i = 0; i < n; ++i) out[i] = reinterpret_cast<const bf16*>(row)[i].to_float();
+      return;
+    default: break;
+  }
+  CONCLAVE_CHECK(dtype == DType::f8e4m3, std::string(to_string(dtype)));
+  decode_fp8_row(row, n, scale, out);
+}
+
 void decode_fp8_row(const std::byte* row, std::int64_t n, float scale, float* out) noexcept {
   for (std::int64_t i = 0; i < n; ++i) out[i] = kFp8Values[std::to_integer<std::uint8_t>(row[i])] * scale;
 }

@@ -15,7 +15,10 @@ std::byte* kv_row(const TensorView& cache, std::int32_t page_tokens, std::span<c
 // Stores head_dim values, rounded to `dtype`; f8e4m3 stores value / scale.
 void store_kv_row(const KernelTable&, const float* values, std::int64_t n, DType dtype, float scale, std::byte* row) noexcept;
 
-// f8e4m3 only: head_dim values as float32, scale applied.
+// Head_dim values as float32, scale applied.
+void load_kv_row(const std::byte* row, std::int64_t n, DType dtype, float scale, float* out) noexcept;
+
+// The same for f8e4m3 only.
 void decode_fp8_row(const std::byte* row, std::int64_t n, float scale, float* out) noexcept;
 
 }  // namespace conclave

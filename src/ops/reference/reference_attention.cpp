@@ -13,21 +13,22 @@ struct Element {
   std::int32_t page_tokens;
   float scale;
 
-  std::byte* address(const SequenceRows& sequence, std::int64_t position, std::int64_t head, std::int64_t d) const noexcept {
-    const std::int64_t page = sequence.pages[static_cast<std::size_t>(position / page_tokens)];
+  std::byte* address(std::span<const std::int32_t> pages, std::int64_t position, std::int64_t head, std::int64_t d) const noexcept {
+    const std::int64_t page = pages[static_cast<std::size_t>(position / page_tokens)];
     const std::int64_t index =
         page * cache.stride[0] + (position % page_tokens) * cache.stride[1] + head * cache.stride[2] + d * cache.stride[3];
     return cache.data + index * size_of(cache.dtype);
   }
-  double read(const SequenceRows& sequence, std::int64_t position, std::int64_t head, std::int64_t d) const noexcept {
-    const std::byte* at = address(sequence, position, head, d);
+  double read(std::span<const std::int32_t> pages, std::int64_t position, std::int64_t head, std::int64_t d) const noexcept {
+    const std::byte* at = address(pages, position, head, d);
     if (cache.dtype == DType::f32) return *reinterpret_cast<const float*>(at);
     if (cache.dtype == DType::bf16) return reinterpret_cast<const bf16*>(at)->to_float();
     CONCLAVE_CHECK(cache.dtype == DType::f8e4m3, std::string(to_string(cache.dtype)));
     return reinterpret_cast<const f8e4m3*>(at)->to_float() * scale;
   }
-  void write(const SequenceRows& sequence, std::int64_t position, std::int64_t head, std::int64_t d, float value) const noexcept {
-    std::byte* at = address(sequence, position, head, d);
+  void write(std::span<const std::int32_t> pages, std::int64_t position, std::int64_t head, std::int64_t d,
+             float value) const noexcept {
+    std::byte* at = address(pages, position, head, d);
     if (cache.dtype == DType::f32) {
       *reinterpret_cast<float*>(at) = value;
     } else if (cache.dtype == DType::bf16) {
@@ -56,7 +57,7 @@ void attend(const float* q, const Element& keys, const Element& values, const Se
   for (std::int64_t p = 0; p <= position; ++p) {
     if (!sees(spec, position, p)) continue;
     double dot = 0;
-    for (std::int64_t d = 0; d < spec.head_dim; ++d) dot += static_cast<double>(q[d]) * keys.read(sequence, p, kv_head, d);
+    for (std::int64_t d = 0; d < spec.head_dim; ++d) dot += static_cast<double>(q[d]) * keys.read(sequence.pages, p, kv_head, d);
     weights[p] = dot * static_cast<double>(spec.scale);
     largest = std::fmax(largest, weights[p]);
   }
@@ -66,7 +67,7 @@ void attend(const float* q, const Element& keys, const Element& values, const Se
     if (!sees(spec, position, p)) continue;
     const double weight = std::exp(weights[p] - largest);
     sum += weight;
-    for (std::int64_t d = 0; d < spec.values(); ++d) mixed[d] += weight * values.read(sequence, p, kv_head, d);
+    for (std::int64_t d = 0; d < spec.values(); ++d) mixed[d] += weight * values.read(sequence.pages, p, kv_head, d);
   }
   for (std::int64_t d = 0; d < spec.values(); ++d) out[d] = static_cast<float>(mixed[d] / sum);
 }
@@ -100,12 +101,20 @@ void reference_write_kv(ConstTensorView k, ConstTensorView v, const Batch& batch
       for (std::int64_t head = 0; head < k.shape[1]; ++head) {
         for (std::int64_t d = 0; d < k.shape[2]; ++d) {
           const std::int64_t row = sequence.first_row + i, position = position_of(sequence, i);
-          keys.write(sequence, position, head, d, k.row<float>(row)[head * k.stride[1] + d]);
-          if (v) values.write(sequence, position, head, d, v.row<float>(row)[head * v.stride[1] + d]);
+          keys.write(sequence.pages, position, head, d, k.row<float>(row)[head * k.stride[1] + d]);
+          if (v) values.write(sequence.pages, position, head, d, v.row<float>(row)[head * v.stride[1] + d]);
         }
       }
     }
   }
+}
+
+void reference_read_keys(const PagedKv& kv, std::span<const std::int32_t> pages, std::int64_t first, TensorView out) noexcept {
+  const Element keys{kv.k, kv.page_tokens, kv.k_scale};
+  for (std::int64_t i = 0; i < out.shape[0]; ++i)
+    for (std::int64_t head = 0; head < out.shape[1]; ++head)
+      for (std::int64_t d = 0; d < out.shape[2]; ++d)
+        out.row<float>(i)[head * out.stride[1] + d] = static_cast<float>(keys.read(pages, first + i, head, d));
 }
 
 }  // namespace conclave

@@ -18,4 +18,7 @@ void reference_attention(ConstTensorView q, const PagedKv&, const Batch&, const 
 // Stores the rows of k and v [T, kv_heads, head_dim] at their positions.
 void reference_write_kv(ConstTensorView k, ConstTensorView v, const Batch&, const PagedKv&) noexcept;
 
+// Keys at positions [first, first + n) -> out [n, kv_heads, head_dim].
+void reference_read_keys(const PagedKv&, std::span<const std::int32_t> pages, std::int64_t first, TensorView out) noexcept;
+
 }  // namespace conclave

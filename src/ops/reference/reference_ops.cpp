@@ -104,6 +104,11 @@ class ReferenceOps final : public Ops {
     reference_write_kv(k, v, batch, kv);
   }
 
+  void read_keys(const PagedKv& kv, std::span<const std::int32_t> pages, std::int64_t first, TensorView out,
+                 Stream&) const noexcept override {
+    reference_read_keys(kv, pages, first, out);
+  }
+
   void attention(ConstTensorView q, const PagedKv& kv, const Batch& batch, const AttentionSpec& spec, TensorView out,
                  Workspace& workspace, Stream& stream) const noexcept override {
     reference_attention(q, kv, batch, spec, out, workspace, pool_of(stream));
