@@ -144,6 +144,18 @@ TEST(ExpertGroups, AreReadAndMustDivideTheExperts) {
                                                         "n_routed_experts 256 is not a multiple of n_group 6"}));
 }
 
+TEST(ModelConfig, AListOfEndIdsIsBounded) {
+  Json ids = Json::array();
+  for (int id = 0; id < 4096; ++id) ids.push_back(id);
+  const Json longest = {{"eos_token_id", ids}};
+  EXPECT_EQ(parse_model_config(qwen3(), &longest).eos_ids.size(), 4097u);  // and config.json's own
+  ids.push_back(4096);
+  const Json longer = {{"eos_token_id", ids}};
+  const std::string words = refusal(qwen3(), &longer);
+  EXPECT_NE(words.find("generation_config.json: eos_token_id: expected at most 4096 integers, found 4097"), std::string::npos)
+      << words;
+}
+
 TEST(ConfigReader, RefusesValuesThatAreNotSupportedByKeyAndValue) {
   const Json j = {{"scoring_func", "tanh"}, {"hidden_act", "silu"}};
   ConfigReader reader(j);
