@@ -12,6 +12,7 @@
 #include "hub/partial_file.h"
 #include "hub/patience.h"
 #include "hub/refusals.h"
+#include "hub/shown.h"
 
 namespace conclave {
 namespace {
@@ -96,7 +97,7 @@ void fetch_blob(HttpClient& client, const ModelId& id, const std::string& commit
       if (error.code() == Errc::busy)
         throw Error(Errc::busy, fmt::format("{}; what has been fetched is kept, and the next start goes on from it", error.what()));
       if (error.code() != Errc::corrupt) throw;
-      throw error.with_context(fmt::format("'{}' of model '{}' at {}", file.name, id.name, options.endpoint));
+      throw error.with_context(fmt::format("'{}' of model '{}' at {}", file.name, id.name, shown_address(options.endpoint)));
     }
   }
   done = file.size;

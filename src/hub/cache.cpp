@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "conclave/error.h"
 #include "hub/folders.h"
+#include "hub/shown.h"
 #include "io/file_set.h"
 #include "io/json.h"
 
@@ -32,7 +33,7 @@ void write_whole(const fs::path& path, std::string_view text) {
   std::ofstream out(temporary, std::ios::binary);
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
   out.close();
-  if (!out) throw Error(Errc::device, fmt::format("cannot write '{}'", temporary.string()));
+  if (!out) throw Error(Errc::device, fmt::format("cannot write {}", shown_path(temporary)));
   fs::rename(temporary, path);
 }
 
@@ -94,7 +95,7 @@ void ModelCache::link(std::string_view commit, const std::string& file, const st
     if (fs::read_symlink(path, ignored) == target) return;  // another process was faster
     fs::remove(path, ignored);                              // a link to what is gone
   }
-  throw Error(Errc::device, fmt::format("cannot make the link '{}': {}", path.string(), failed.message()));
+  throw Error(Errc::device, fmt::format("cannot make the link {}: {}", shown_path(path), failed.message()));
 }
 
 std::vector<std::string> missing_from(const fs::path& snapshot) {

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "hub/folders.h"
+#include "hub/shown.h"
 
 namespace conclave {
 namespace {
@@ -34,11 +35,11 @@ FileLock::FileLock(const std::filesystem::path& path, const StopFlag& stop) {
     file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode);
     if (file_ < 0)
       throw Error(Errc::device,
-                  fmt::format("cannot make the lock file '{}': {}", path.string(), std::generic_category().message(errno)));
+                  fmt::format("cannot make the lock file {}: {}", shown_path(path), std::generic_category().message(errno)));
     if (::flock(file_, LOCK_EX | LOCK_NB) == 0) {
       if (is_still_there(file_, path)) return;
     } else if (errno != EWOULDBLOCK && errno != EINTR) {
-      log::warning("no lock on '{}' ({}); another download of the same file at this time would disturb this one", path.string(),
+      log::warning("no lock on {} ({}); another download of the same file at this time would disturb this one", shown_path(path),
                    std::generic_category().message(errno));
       return;
     } else if (!told) {

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "conclave/error.h"
+#include "hub/shown.h"
 
 namespace conclave {
 
@@ -13,8 +14,8 @@ void make_folders(const std::filesystem::path& path) {
   std::filesystem::create_directories(path, failed);
   std::error_code unreadable;
   if (failed && !std::filesystem::is_directory(path, unreadable))
-    throw Error(Errc::device, fmt::format("cannot make the folder '{}': {}; HF_HUB_CACHE can name another place for models",
-                                          path.string(), failed.message()));
+    throw Error(Errc::device, fmt::format("cannot make the folder {}: {}; HF_HUB_CACHE can name another place for models",
+                                          shown_path(path), failed.message()));
 }
 
 }  // namespace conclave

@@ -171,6 +171,7 @@ HttpReply HttpClient::send_once(const HttpRequest& request, const std::string& u
   if (code != CURLE_OK && transfer.dropped <= kMostDropped) {
     reply.failure = words_of(code, details.data());
     reply.lasting = is_lasting(code);
+    reply.no_host = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY;
   }
   return reply;
 }

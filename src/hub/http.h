@@ -24,6 +24,7 @@ struct HttpReply {
   int status = 0;          // 0: there was no answer
   std::string failure;     // why the connection failed or was cut; empty when the answer is whole
   bool lasting = false;    // trying again would fail the same way (certificate, address)
+  bool no_host = false;    // the name of the host, or of the proxy, has no address
   std::string url;         // the last one, after redirects
   bool elsewhere = false;  // that one is of another origin than the request's: a storage host
   std::optional<std::chrono::seconds> retry_after;

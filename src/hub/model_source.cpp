@@ -14,6 +14,7 @@
 #include "conclave/error.h"
 #include "hub/cache.h"
 #include "hub/model_id.h"
+#include "hub/shown.h"
 #include "hub/snapshot.h"
 
 namespace conclave {
@@ -83,15 +84,16 @@ class HubModel {
   }
 
   std::string offline_words() const {
-    const std::string end = "; start once without HF_HUB_OFFLINE to fetch it, or give another HF_HUB_CACHE";
+    const std::string end = fmt::format(
+        ", and {0} is set, so it is not fetched; start once without {0}, or give another HF_HUB_CACHE", options_.offline_variable);
     if (!known_)
-      return fmt::format("model '{}' (revision '{}') is not in the cache '{}', and HF_HUB_OFFLINE forbids fetching it{}", id_.name,
-                         id_.revision, options_.cache.string(), end);
+      return fmt::format("model '{}' (revision '{}') is not in the cache {}{}", id_.name, id_.revision, shown_path(options_.cache),
+                         end);
     std::string names;
     for (std::size_t i = 0; i < missing_.size() && i < 3; ++i) names += (i == 0 ? "" : ", ") + in_quotes(missing_[i]);
     if (missing_.size() > 3) names += fmt::format(" and {} more", missing_.size() - 3);
-    return fmt::format("model '{}' is incomplete in '{}', which lacks {}, and HF_HUB_OFFLINE forbids fetching it{}", id_.name,
-                       cache_.snapshot(*known_).string(), names, end);
+    return fmt::format("model '{}' (revision '{}') is incomplete in the cache: {} lacks {}{}", id_.name, id_.revision,
+                       shown_path(cache_.snapshot(*known_)), names, end);
   }
 
   ModelId id_;

@@ -9,8 +9,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "base/in_quotes.h"
 #include "conclave/error.h"
+#include "hub/shown.h"
 
 namespace conclave {
 namespace {
@@ -34,10 +34,28 @@ fs::path home() {
   return folder.empty() ? fs::path(".") : fs::path(folder);
 }
 
+bool is_name_byte(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// $NAME and ${NAME} by their values; a variable that is not there stays as it is written.
+std::string with_variables(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool braces = text.compare(i, 2, "${") == 0;
+    const std::size_t begin = i + (braces ? 2 : 1);
+    std::size_t end = begin;
+    while (text[i] == '$' && end < text.size() && is_name_byte(text[end])) ++end;
+    const bool whole = end > begin && (!braces || text.compare(end, 1, "}") == 0);
+    const char* value = whole ? std::getenv(text.substr(begin, end - begin).c_str()) : nullptr;
+    out += value != nullptr ? std::string(value) : text.substr(i, 1);
+    i = value != nullptr ? end + (braces ? 1 : 0) : i + 1;
+  }
+  return out;
+}
+
 // Values in configuration files and service units are not expanded by a shell.
 fs::path path_of(const std::string& value) {
-  if (value == "~") return home();
-  return value.rfind("~/", 0) == 0 ? home() / value.substr(2) : fs::path(value);
+  const bool at_home = value == "~" || value.rfind("~/", 0) == 0;
+  return with_variables(at_home ? home().string() + value.substr(1) : value);
 }
 
 fs::path hub_home() {
@@ -78,7 +96,7 @@ std::string token_from_environment() {
   std::string text(kLongestToken + 64, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  return checked_token(text, fmt::format("the token file '{}'", path.string()));
+  return checked_token(text, fmt::format("the token file {}", shown_path(path)));
 }
 
 std::string endpoint_from_environment(std::string fallback) {
@@ -86,8 +104,13 @@ std::string endpoint_from_environment(std::string fallback) {
   if (endpoint.empty()) return fallback;
   while (!endpoint.empty() && endpoint.back() == '/') endpoint.pop_back();
   if (endpoint.rfind("https://", 0) != 0 && endpoint.rfind("http://", 0) != 0)
-    throw Error(Errc::bad_input,
-                fmt::format("HF_ENDPOINT is {}; expected an address that begins with https:// or http://", in_quotes(endpoint)));
+    throw Error(Errc::bad_input, fmt::format("HF_ENDPOINT is '{}'; expected an address that begins with https:// or http://",
+                                             shown_address(endpoint)));
+  const std::size_t host_end = endpoint.find_first_of("/?#", endpoint.find("://") + 3);
+  if (host_end != endpoint.npos && endpoint.find('@', host_end) != endpoint.npos)
+    throw Error(Errc::bad_input, fmt::format("HF_ENDPOINT (an address at '{}') has '/', '?' or '#' in its user or password; write "
+                                             "them as %2F, %3F and %23",
+                                             shown_address(endpoint)));
   return endpoint;
 }
 
@@ -98,7 +121,9 @@ HubOptions hub_options_from_environment() {
   options.cache = cache_folder();
   options.endpoint = endpoint_from_environment(std::move(options.endpoint));
   options.token = token_from_environment();
-  options.offline = is_true(variable("HF_HUB_OFFLINE")) || is_true(variable("TRANSFORMERS_OFFLINE"));
+  if (variable("HF_HUB_OFFLINE").empty() && !variable("TRANSFORMERS_OFFLINE").empty())
+    options.offline_variable = "TRANSFORMERS_OFFLINE";
+  options.offline = is_true(variable(options.offline_variable.c_str()));
   return options;
 }
 

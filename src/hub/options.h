@@ -23,8 +23,9 @@ struct DownloadProgress {
 struct HubOptions {
   std::filesystem::path cache;  // the folder that holds models--org--name
   std::string endpoint = "https://huggingface.co";
-  std::string token;     // empty: none
-  bool offline = false;  // use what the cache has; no connection is made
+  std::string token;                                // empty: none
+  bool offline = false;                             // use what the cache has; no connection is made
+  std::string offline_variable = "HF_HUB_OFFLINE";  // what made it so, for messages
   int parallel_files = 8;
   std::chrono::seconds connect_timeout{10};
   std::chrono::seconds stall_timeout{30};      // no byte for so long counts as a cut connection
@@ -39,9 +40,10 @@ struct HubOptions {
   std::function<std::uintmax_t(const std::filesystem::path&)> free_space;
 };
 
-// As Hugging Face's own programs: HF_HUB_CACHE, or HF_HOME/hub, or XDG_CACHE_HOME/huggingface/hub, or
-// ~/.cache/huggingface/hub; HF_ENDPOINT; HF_TOKEN, or the file HF_TOKEN_PATH, or HF_HOME/token (neither when
-// HF_HUB_DISABLE_IMPLICIT_TOKEN is set); HF_HUB_OFFLINE. Throws Error{bad_input} for a value that cannot be used.
+// As Hugging Face's own programs: HF_HUB_CACHE, or HUGGINGFACE_HUB_CACHE, or HF_HOME/hub, or
+// XDG_CACHE_HOME/huggingface/hub, or ~/.cache/huggingface/hub, all with ~, $NAME and ${NAME} replaced; HF_ENDPOINT; HF_TOKEN, or
+// HUGGING_FACE_HUB_TOKEN, or the file HF_TOKEN_PATH, or HF_HOME/token (none when HF_HUB_DISABLE_IMPLICIT_TOKEN is set);
+// HF_HUB_OFFLINE, or TRANSFORMERS_OFFLINE. An empty value counts as none. Throws Error{bad_input} for a value that cannot be used.
 HubOptions hub_options_from_environment();
 
 }  // namespace conclave

@@ -11,6 +11,7 @@
 
 #include "conclave/error.h"
 #include "hub/folders.h"
+#include "hub/shown.h"
 
 namespace conclave {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
 [[noreturn]] void refuse(const char* act, const std::filesystem::path& path) {
   const int reason = errno;
-  throw Error(Errc::device, fmt::format("cannot {} '{}': {}{}", act, path.string(), std::generic_category().message(reason),
+  throw Error(Errc::device, fmt::format("cannot {} {}: {}{}", act, shown_path(path), std::generic_category().message(reason),
                                         reason == ENOSPC || reason == EDQUOT
                                             ? "; free some space, or set HF_HUB_CACHE to a folder on a larger disk"
                                             : ""));

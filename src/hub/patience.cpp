@@ -8,11 +8,13 @@
 
 #include "base/log.h"
 #include "conclave/error.h"
+#include "hub/shown.h"
 
 namespace conclave {
 namespace {
 
 constexpr std::chrono::milliseconds kLongestPause{30'000};
+constexpr int kNameAttempts = 2;  // a name that is not found twice is misspelt, or there is no network
 
 }  // namespace
 
@@ -32,10 +34,11 @@ Patience::Patience(const HubOptions& options, const StopFlag& stop, std::string 
 
 void Patience::wait_after(const HttpReply& reply) {
   const std::string outcome = outcome_of(reply);
-  if (++failures_ >= options_.attempts)
-    throw Error(Errc::busy,
-                fmt::format("{} failed{}: {} ({})", what_,
-                            failures_ == 1 ? "" : fmt::format(" {} times in a row, the last time", failures_), outcome, reply.url));
+  const int attempts = reply.no_host ? std::min(kNameAttempts, options_.attempts) : options_.attempts;
+  if (++failures_ >= attempts)
+    throw Error(Errc::busy, fmt::format("{} failed{}: {} ({})", what_,
+                                        failures_ == 1 ? "" : fmt::format(" {} times in a row, the last time", failures_), outcome,
+                                        shown_address(reply.url)));
   std::chrono::milliseconds pause = options_.first_pause;
   for (int i = 1; i < failures_ && pause < kLongestPause; ++i) pause *= 2;
   pause = std::min(pause, kLongestPause);
@@ -45,7 +48,7 @@ void Patience::wait_after(const HttpReply& reply) {
                                           what_, outcome, reply.retry_after->count()));
     pause = *reply.retry_after;
   }
-  log::info("{}: {}; trying again in {:.1f} s", what_, outcome, static_cast<double>(pause.count()) / 1000);
+  log::warning("{}: {}; trying again in {:.1f} s", what_, outcome, static_cast<double>(pause.count()) / 1000);
   stop_.sleep(pause);
 }
 

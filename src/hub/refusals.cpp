@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/in_quotes.h"
+#include "hub/shown.h"
 
 namespace conclave {
 namespace {
@@ -13,7 +14,7 @@ std::string said_by(const HttpReply& reply) {
 }
 
 Error gated(const ModelId& id, const HubOptions& options, const HttpReply& reply) {
-  const std::string address = options.endpoint + "/" + id.name;
+  const std::string address = shown_address(options.endpoint) + "/" + id.name;
   if (options.token.empty())
     return {Errc::bad_input,
             fmt::format("model '{}' is gated: accept its licence at {}, then set HF_TOKEN to a token of that account{}", id.name,
@@ -28,7 +29,7 @@ Error gated(const ModelId& id, const HubOptions& options, const HttpReply& reply
 Error unknown_model(const ModelId& id, const HubOptions& options, const HttpReply& reply) {
   return {Errc::not_found,
           fmt::format("{} has no model '{}', or it is private: check the spelling (org/name, as in its address){}{}",
-                      options.endpoint, id.name,
+                      shown_address(options.endpoint), id.name,
                       options.token.empty() ? ", or set HF_TOKEN to a token of an account that may read it"
                                             : "; the account of the token in use may not see it",
                       said_by(reply))};
@@ -43,12 +44,12 @@ Error unauthorized(const ModelId& id, const HubOptions& options, const HttpReply
     return {Errc::bad_input,
             fmt::format("{} refuses the token in use (status 401): is the one in HF_TOKEN, or in the token file, still "
                         "valid?{}",
-                        options.endpoint, said_by(reply))};
+                        shown_address(options.endpoint), said_by(reply))};
   return {
       Errc::bad_input,
       fmt::format("{} forbids reading model '{}' (status 403): if it is gated, accept its licence at {}/{} and set HF_TOKEN to a "
                   "token of that account that may read it{}",
-                  options.endpoint, id.name, options.endpoint, id.name, said_by(reply))};
+                  shown_address(options.endpoint), id.name, shown_address(options.endpoint), id.name, said_by(reply))};
 }
 
 Error absent(const ModelId& id, const std::string& file, const HubOptions& options, const HttpReply& reply) {
@@ -58,21 +59,21 @@ Error absent(const ModelId& id, const std::string& file, const HubOptions& optio
                                          id.name, in_quotes(file), id.revision, said_by(reply))};
   if (reply.error_code == "RevisionNotFound")
     return {Errc::not_found, fmt::format("model '{}' has no revision '{}': expected a branch, a tag or a commit of {}/{}{}",
-                                         id.name, id.revision, options.endpoint, id.name, said_by(reply))};
+                                         id.name, id.revision, shown_address(options.endpoint), id.name, said_by(reply))};
   return {Errc::not_found,
           fmt::format("{} has no model '{}' with a revision '{}': check the spelling (org/name@revision, as in its "
                       "address){}",
-                      options.endpoint, id.name, id.revision, said_by(reply))};
+                      shown_address(options.endpoint), id.name, id.revision, said_by(reply))};
 }
 
 }  // namespace
 
 Error refusal_of(const HttpReply& reply, const ModelId& id, const std::string& file, const HubOptions& options) {
-  if (!reply.failure.empty()) return {Errc::device, fmt::format("cannot reach {}: {}", reply.url, reply.failure)};
+  if (!reply.failure.empty()) return {Errc::device, fmt::format("cannot reach {}: {}", shown_address(reply.url), reply.failure)};
   if (reply.status == 401 || reply.status == 403) return unauthorized(id, options, reply);
   if (reply.status == 404) return absent(id, file, options, reply);
   return {Errc::device, fmt::format("{} answers status {}, which is not expected here; is HF_ENDPOINT the address of a hub?{}",
-                                    reply.url, reply.status, said_by(reply))};
+                                    shown_address(reply.url), reply.status, said_by(reply))};
 }
 
 }  // namespace conclave

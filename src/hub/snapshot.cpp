@@ -18,6 +18,7 @@
 #include "hub/byte_count.h"
 #include "hub/crew.h"
 #include "hub/http.h"
+#include "hub/shown.h"
 #include "hub/stop.h"
 
 namespace conclave {
@@ -82,10 +83,9 @@ class SnapshotDownload {
       if (counted.insert(item.file.etag).second) needed += static_cast<std::uintmax_t>(item.file.size - item.before);
     const std::uintmax_t free = options_.free_space ? options_.free_space(options_.cache) : free_bytes(options_.cache);
     if (needed == 0 || needed + kSpareBytes <= free) return;
-    throw Error(Errc::device,
-                fmt::format("no room for model '{}': {} are still to be fetched and '{}' has {} free; free some space, "
-                            "or set HF_HUB_CACHE to a folder on a larger disk",
-                            id_.name, byte_count(needed), options_.cache.string(), byte_count(free)));
+    throw Error(Errc::device, fmt::format("no room for model '{}': {} are still to be fetched and {} has {} free; free some space, "
+                                          "or set HF_HUB_CACHE to a folder on a larger disk",
+                                          id_.name, byte_count(needed), shown_path(options_.cache), byte_count(free)));
   }
 
   void fetch() {
@@ -146,7 +146,7 @@ void check_loadable(const ModelId& id, const std::vector<std::string>& wanted, c
   throw Error(Errc::not_found,
               fmt::format("{}/{} at revision '{}' has no {}; expected a model in the transformers layout: config.json and "
                           "weights in .safetensors files (.bin, .pth and .gguf are not read)",
-                          options.endpoint, id.name, id.revision,
+                          shown_address(options.endpoint), id.name, id.revision,
                           config    ? ".safetensors file"
                           : weights ? "config.json"
                                     : "config.json and no .safetensors file"));
@@ -174,7 +174,8 @@ void fetch_snapshot(const ModelId& id, const Listing& listing, const ModelCache&
   for (const std::string& name : wanted)
     if (!cache.has(listing.commit, name)) absent.push_back(name);
   if (absent.empty()) return;
-  log::info("fetching {} of the {} files of model '{}' from {}", absent.size(), wanted.size(), id.name, options.endpoint);
+  log::info("fetching {} of the {} files of model '{}' from {}", absent.size(), wanted.size(), id.name,
+            shown_address(options.endpoint));
   SnapshotDownload(id, listing, cache, options).run(absent);
 }
 

@@ -65,6 +65,13 @@ moe::MoeProblem expert_problem(std::int64_t experts, std::int64_t top_k, std::in
   return problem;
 }
 
+void read_expert_groups(ConfigReader& reader, std::int64_t experts, moe::RoutingSpec& routing) {
+  routing.groups = static_cast<std::int16_t>(reader.integer({"n_group"}, 1, 1024, 1));
+  routing.top_groups = static_cast<std::int16_t>(reader.integer({"topk_group"}, 1, routing.groups, 1));
+  if (experts % routing.groups != 0)
+    reader.problem(fmt::format("n_routed_experts {} is not a multiple of n_group {}", experts, routing.groups));
+}
+
 Loader::ExpertModule expert_modules(const std::string& at, std::array<std::string_view, 3> names) {
   return [at, names](std::int32_t expert, Loader::Part part) {
     return fmt::format("{}experts.{}.{}", at, expert, names[static_cast<std::size_t>(part)]);

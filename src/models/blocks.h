@@ -43,6 +43,10 @@ inline constexpr std::string_view kMlpWidth = "inner values of a dense MLP";
 // Problem of a layer whose experts are all here; routing and activation are the architecture's to set.
 moe::MoeProblem expert_problem(std::int64_t experts, std::int64_t top_k, std::int64_t hidden, std::int64_t inter);
 
+// Selection from the best groups of experts, into `groups` and `top_groups`: keys "n_group", "topk_group" (DeepSeek). Absent: one
+// group.
+void read_expert_groups(ConfigReader&, std::int64_t experts, moe::RoutingSpec&);
+
 // "<at>experts.<e>.<name>" with the published names of gate, up and down.
 inline constexpr std::array<std::string_view, 3> kGateUpDown{"gate_proj", "up_proj", "down_proj"};
 inline constexpr std::array<std::string_view, 3> kW1W3W2{"w1", "w3", "w2"};

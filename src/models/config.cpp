@@ -70,6 +70,7 @@ RopeConfig parse_rope(ConfigReader& model, ConfigReader& rope, std::int64_t max_
 }
 
 constexpr std::size_t kMostLayers = 4096;
+constexpr std::size_t kMostListed = 4096;  // integers of one key: a list by layers, or end ids, of which a model has a handful
 
 // A list of the layers' kinds counts them where num_hidden_layers is left out.
 std::optional<std::int64_t> listed_layers(const Json& model) {
@@ -138,6 +139,10 @@ std::vector<std::int64_t> ConfigReader::integers(Keys keys, std::int64_t low, st
   std::vector<std::int64_t> out;
   const Json* value = find(keys);
   if (value == nullptr) return out;
+  if (value->is_array() && value->size() > kMostListed) {
+    problem(fmt::format("{}: expected at most {} integers, found {}", joined(keys), kMostListed, value->size()));
+    return out;
+  }
   const Json list = value->is_array() ? *value : Json::array({*value});
   for (const Json& element : list) {
     if (!element.is_number_integer() || element.get<std::int64_t>() < low || element.get<std::int64_t>() > high) {

@@ -47,7 +47,8 @@ class ConfigReader {
   double number(Keys, double low, double high, std::optional<double> fallback = {});
   bool boolean(Keys, std::optional<bool> fallback = {});
   std::string text(Keys, std::optional<std::string> fallback = {});
-  std::vector<std::int64_t> integers(Keys, std::int64_t low, std::int64_t high);  // absent: empty; a single integer: one
+  // Absent: empty; a single integer: one. At most 4096.
+  std::vector<std::int64_t> integers(Keys, std::int64_t low, std::int64_t high);
 
   std::vector<double> numbers(Keys, double low, double high);  // absent: empty
 

@@ -52,11 +52,8 @@ struct Keys {
     routing.scale = static_cast<float>(reader.number({"routed_scaling_factor"}, 0.0, 1e6, 1.0));
     routing.selection_bias = method == "noaux_tc";
     if (method == "greedy") return;
-    routing.groups = static_cast<std::int16_t>(reader.integer({"n_group"}, 1, 1024, 1));
-    routing.top_groups = static_cast<std::int16_t>(reader.integer({"topk_group"}, 1, routing.groups, 1));
     routing.group_score = method == "noaux_tc" ? moe::GroupScore::sum_of_two_best : moe::GroupScore::best;
-    if (experts % routing.groups != 0)
-      reader.problem(fmt::format("n_routed_experts {} is not a multiple of n_group {}", experts, routing.groups));
+    read_expert_groups(reader, experts, routing);
   }
 };
 

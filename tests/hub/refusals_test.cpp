@@ -68,6 +68,41 @@ TEST(Refusal, AHubThatCannotBeReached) {
             {"asking for model 'org/tiny-model' failed 3 times", "127.0.0.1"});
 }
 
+TEST(Refusal, APasswordInTheAddressIsNeverShown) {
+  const std::string secret = "me:secret@";
+  const auto told = [&](Errc code, const FakeHub& hub, std::string_view model = kRepository) {
+    HubOptions options = hub.options();
+    options.endpoint.insert(options.endpoint.find("://") + 3, secret);
+    const std::string words = refusal(code, [&] { resolve_model(model, options); });
+    EXPECT_EQ(words.find("secret"), std::string::npos) << words;
+    EXPECT_NE(words.find("127.0.0.1"), std::string::npos) << words;
+  };
+  told(Errc::not_found, FakeHub(), "org/tiny-modle");
+  told(Errc::not_found, FakeHub(), "org/tiny-model@v9");
+  told(Errc::not_found, FakeHub("listed", R"(["config.json"])"));
+  told(Errc::bad_input, FakeHub("gated", R"("hf_right")"));
+  told(Errc::bad_input, FakeHub("faults", R"([{"path": "/api/models", "status": 403}])"));
+  told(Errc::busy, FakeHub("faults", R"([{"path": "/api/models", "status": 503, "times": 100}])"));
+  told(Errc::device, FakeHub("faults", R"([{"path": "/api/models", "status": 418}])"));
+  FakeHub gone;
+  gone.stop();
+  told(Errc::busy, gone);
+}
+
+TEST(Refusal, ANameWithoutAnAddressIsTriedTwiceAndSaidSo) {
+  const FakeHub hub;
+  HubOptions options = hub.options();
+  options.endpoint = "http://me:secret@no-such-host.invalid";  // RFC 6761: never resolves
+  options.attempts = 6;
+  testing::internal::CaptureStderr();
+  const std::string words = refusal(Errc::busy, [&] { resolve_model(kRepository, options); });
+  const std::string log = testing::internal::GetCapturedStderr();
+  expect_in(words, {"asking for model 'org/tiny-model' failed 2 times in a row", "no-such-host.invalid"});
+  expect_in(log, {"asking for model 'org/tiny-model'", "no-such-host.invalid", "trying again in"});
+  EXPECT_EQ(words.find("secret"), std::string::npos) << words;
+  EXPECT_EQ(log.find("secret"), std::string::npos) << log;
+}
+
 TEST(Untrusted, NamesThatLeaveTheFolderAreNotFetched) {
   const FakeHub hub("listed",
                     R"(["config.json", "tokenizer.json", "model.safetensors.index.json", "model-00001-of-00002.safetensors",

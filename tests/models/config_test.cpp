@@ -4,6 +4,7 @@
 
 #include "conclave/error.h"
 #include "io/json.h"
+#include "models/blocks.h"
 
 namespace conclave {
 namespace {
@@ -124,6 +125,35 @@ TEST(ModelConfig, HostileValuesAreRefused) {
       j[key] = Json::parse(value);
       EXPECT_NE(refusal(j).find(key), std::string::npos) << key << " = " << value;
     }
+}
+
+TEST(ExpertGroups, AreReadAndMustDivideTheExperts) {
+  moe::RoutingSpec routing;
+  const Json none = Json::object(), v3 = {{"n_group", 8}, {"topk_group", 4}}, odd = {{"n_group", 6}, {"topk_group", 7}};
+  ConfigReader absent(none), fits(v3), wrong(odd);
+  read_expert_groups(absent, 256, routing);
+  EXPECT_EQ(routing.groups, 1);
+  EXPECT_EQ(routing.top_groups, 1);
+  read_expert_groups(fits, 256, routing);
+  EXPECT_EQ(routing.groups, 8);
+  EXPECT_EQ(routing.top_groups, 4);
+  EXPECT_TRUE(absent.problems().empty());
+  EXPECT_TRUE(fits.problems().empty());
+  read_expert_groups(wrong, 256, routing);
+  EXPECT_EQ(wrong.problems(), (std::vector<std::string>{"topk_group: expected an integer from 1 to 6, found 7",
+                                                        "n_routed_experts 256 is not a multiple of n_group 6"}));
+}
+
+TEST(ModelConfig, AListOfEndIdsIsBounded) {
+  Json ids = Json::array();
+  for (int id = 0; id < 4096; ++id) ids.push_back(id);
+  const Json longest = {{"eos_token_id", ids}};
+  EXPECT_EQ(parse_model_config(qwen3(), &longest).eos_ids.size(), 4097u);  // and config.json's own
+  ids.push_back(4096);
+  const Json longer = {{"eos_token_id", ids}};
+  const std::string words = refusal(qwen3(), &longer);
+  EXPECT_NE(words.find("generation_config.json: eos_token_id: expected at most 4096 integers, found 4097"), std::string::npos)
+      << words;
 }
 
 TEST(ConfigReader, RefusesValuesThatAreNotSupportedByKeyAndValue) {

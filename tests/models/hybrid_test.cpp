@@ -135,6 +135,17 @@ TEST(Hybrid, ProblemsOfTheConfigurationAreToldTogether) {
     EXPECT_NE(words.find(part), std::string::npos) << part << "\nin: " << words;
 }
 
+TEST(Hybrid, GroupsMustDivideTheExperts) {
+  RandomHybrid model("*E");
+  model.config["n_group"] = 4;
+  model.config["topk_group"] = 5;
+  const std::string words = refusal(model);
+  const std::string experts = std::to_string(RandomHybrid::kExperts);
+  for (const std::string& part : {"n_routed_experts " + experts + " is not a multiple of n_group 4",
+                                  std::string("topk_group: expected an integer from 1 to 4")})
+    EXPECT_NE(words.find(part), std::string::npos) << part << "\nin: " << words;
+}
+
 TEST(Hybrid, UnknownKindsOfLayersAreNamed) {
   RandomHybrid model("M*");
   model.config["hybrid_override_pattern"] = "MX";
