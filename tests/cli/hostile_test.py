@@ -93,10 +93,11 @@ class Options(Hostile):
 
 class Streams(Hostile):
     def test_no_prompt_on_stdin(self):
-        for stdin, words_said in ((subprocess.DEVNULL, b"there is no prompt"), (os.open("/", os.O_RDONLY), b"could not be read")):
+        for stdin, status, words_said in ((subprocess.DEVNULL, 2, b"there is no prompt"),
+                                          (os.open("/", os.O_RDONLY), 1, b"could not be read")):
             for words in (["run"], ["run", "-"], ["run", "--raw"]):
                 done = self.start(*words, stdin=stdin)
-                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.returncode, status)
                 self.assertIn(words_said, done.stderr)
         self.fail_with(2, "there is no prompt", "run", "")
 
@@ -104,14 +105,14 @@ class Streams(Hostile):
         for command in ("run", "chat"):
             with open("/dev/zero", "rb") as zeros:
                 done = self.start(command, stdin=zeros, preexec_fn=limited(resource.RLIMIT_AS, 1 << 30))
-            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.returncode, 2)
             self.assertIn(b"expected a prompt of at most", done.stderr)
 
     def test_nobody_hears(self):
         """A stderr that is full or closed changes nothing; a stdout that is makes a failure of it."""
         with open("/dev/full", "wb") as full:
-            for words, status in ((["run", "hello", "--max-tokens", "1"], 0), (["run", "--ids", "abc"], 1), (["run", "--frob"], 2),
-                                  (["frob"], 2), (["logits", "--ids", "x"], 1)):
+            for words, status in ((["run", "hello", "--max-tokens", "1"], 0), (["run", "--ids", "abc"], 2), (["run", "--frob"], 2),
+                                  (["frob"], 2), (["logits", "--ids", "x"], 2), (["run", "/nowhere", "hello"], 1)):
                 self.assertEqual(self.start(*words, stderr=full).returncode, status, words)
                 self.assertEqual(self.start(*words, preexec_fn=closed(2)).returncode, status, words)
             for words in (["run", "hello", "--max-tokens", "1"], ["doctor"], ["--help"], ["--version"], ["chat", "--help"]):
@@ -120,9 +121,9 @@ class Streams(Hostile):
 
 
 class Files(Hostile):
-    def logits_to(self, path, expected, **how):
+    def logits_to(self, path, status, expected, **how):
         done = self.start("logits", BF16, "--ids", "5", "--out", path, **how)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, status)
         self.assertIn(expected, done.stderr)
 
     def test_out_replaces_files_only(self):
@@ -131,10 +132,10 @@ class Files(Hostile):
         link.symlink_to("/dev/null")
         folder.mkdir()
         for path in (pipe, link, folder):
-            self.logits_to(path, b"it is there and is not a regular file")
+            self.logits_to(path, 2, b"it is there and is not a regular file")
         self.assertTrue(pipe.is_fifo() and link.is_symlink() and folder.is_dir())
-        self.logits_to(self.folder / "nowhere" / "x", b"No such file or directory")
-        self.logits_to(file, b"File too large", preexec_fn=limited(resource.RLIMIT_FSIZE, 100))
+        self.logits_to(self.folder / "nowhere" / "x", 1, b"No such file or directory")
+        self.logits_to(file, 1, b"File too large", preexec_fn=limited(resource.RLIMIT_FSIZE, 100))
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["cwd", "folder", "link", "pipe"])
 
     def test_a_large_chunk_needs_no_memory_of_its_own(self):
@@ -163,9 +164,10 @@ class Files(Hostile):
         self.fail_with(1, "generation_config.json: eos_token_id", "run", folder, "hello")
 
     def test_templates_that_do_not_end(self):
-        for text, expected in (("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "nested more than"),
-                               ("{{ 'a' * 10**12 }}", "more than"), ("{{ [[0] * 1000] * 10**9 }}", "more than"),
-                               ("{{ raise_exception('no \x1b[31m') }}", "no \\x1b[31m"), ("{" * 100000 + "{{", "line 1")):
+        for text, status, expected in (
+                ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", 2, "nested more than"), ("{{ 'a' * 10**12 }}", 2, "more than"),
+                ("{{ [[0] * 1000] * 10**9 }}", 2, "more than"), ("{{ raise_exception('no \x1b[31m') }}", 2, "no \\x1b[31m"),
+                ("{" * 100000 + "{{", 1, "line 1")):  # a broken file, not a refused conversation
             path = self.folder / "template.jinja"
             path.write_text(text)
-            self.fail_with(1, expected, *HELLO, "--chat-template", path)
+            self.fail_with(status, expected, *HELLO, "--chat-template", path)
