@@ -175,8 +175,7 @@ void add_check(CLI::App& app, Action& action) {
                    fmt::format("Plan for this device too: {}", fmt::join(describable_devices(), ", ")))
       ->check(CLI::IsMember(std::vector<std::string>(describable_devices().begin(), describable_devices().end())))
       ->allow_extra_args(false);  // the word after it is the model
-  command->add_option("--moe-backend", flags->options.moe_backend, "Decide as if this were asked for")
-      ->envname("CONCLAVE_MOE_BACKEND");
+  add_backend_flag(*command, flags->options.moe_backend);
   add_load_format_flag(*command, flags->load_format)->excludes(deep);
   command->add_flag("--json", flags->json, "Everything as JSON on stdout");
   command->callback([flags, &action] { action = [flags] { return check(*flags); }; });

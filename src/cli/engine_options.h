@@ -27,6 +27,8 @@ void add_sampling_flags(CLI::App& command, SamplingParams& sampling);
 void add_model_argument(CLI::App& command, std::string& model);
 // --load-format
 CLI::Option* add_load_format_flag(CLI::App& command, std::string& format);
+// --moe-backend; a name that no backend has is refused by the parser, whether the model has experts or not.
+CLI::Option* add_backend_flag(CLI::App& command, std::string& backend);
 // --threads and --moe-backend.
 void add_compute_flags(CLI::App& command, int& threads, std::string& moe_backend);
 
