@@ -3,19 +3,9 @@ import json
 import shutil
 import struct
 
-from harness import BF16, NVFP4, SOURCE, Program
+from harness import BF16, NVFP4, SOURCE, Program, edit_header
 
 CONFIGS = SOURCE / "tests" / "data" / "configs"
-
-
-def edit_header(file, change):
-    """Rewrites the header of a safetensors file; the data stays where it is."""
-    data = file.read_bytes()
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8:8 + length])
-    change(header)
-    text = json.dumps(header).encode()
-    file.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length:])
 
 
 class Check(Program):
