@@ -35,8 +35,8 @@ struct Selection {
   void refuse_chosen(Why, std::string words);
 };
 
-// `wanted` as it is understood: '-' equals '_', case does not matter. Throws Error{bad_input} naming the nearest valid name when it is
-// neither an intent nor a backend.
+// `wanted` as it is understood: '-' equals '_', case does not matter. Throws Error{bad_input} naming the nearest valid name when it
+// is neither an intent nor a backend.
 std::string checked_name(std::string_view wanted, std::span<const MoeBackend* const>);
 
 // Throws what checked_name() does. A named backend that cannot is Error{unsupported}. The reference backend is chosen only by name, or when nothing

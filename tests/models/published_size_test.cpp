@@ -75,7 +75,7 @@ TEST_P(PublishedSize, ListsItsTensors) {
 
 TEST(LoadFormat, AnUnknownOneIsRefusedByName) {
   try {
-    open_weights(std::make_shared<ConfigOnly>("mixtral-8x7b"), "dumy");
+    open_weights(std::make_shared<ConfigOnly>("mixtral-8x7b"), "dumy", DummyValues::none);
     FAIL() << "accepted";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), Errc::bad_input);
