@@ -86,7 +86,7 @@ int logits(const LogitsFlags& flags) {
   std::vector<std::int32_t> prompt = parse_ids(flags.ids);
   // A step has a row of logits, as wide as the vocabulary, for each of its tokens.
   const auto chunk = static_cast<int>(std::min(static_cast<std::size_t>(flags.chunk), prompt.size()));
-  const auto checkpoint = open_weights(open_files(flags.model), flags.load_format);
+  const auto checkpoint = open_weights(open_files(flags.model, flags.load_format), flags.load_format);
   const auto device = open_cpu_device(flags.threads);
   const auto ops = flags.reference ? make_reference_ops() : make_cpu_ops(device->caps());
   LoadContext context{*device, *ops, flags.reference ? "reference" : flags.moe_backend};
