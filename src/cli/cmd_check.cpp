@@ -140,7 +140,7 @@ std::string_view looked_at(const ModelCheck& found, const CheckFlags& flags) {
 int check(const CheckFlags& flags) {
   count_interrupts();
   try {
-    const std::shared_ptr<const FileSet> files = open_files(flags.model);
+    const std::shared_ptr<const FileSet> files = open_files(flags.model, flags.load_format);
     std::vector<std::string> problems;
     const std::unique_ptr<Checkpoint> weights = open_or_stand_in(files, flags.load_format, problems);
     ModelCheck found = check_model(*weights, flags.options);

@@ -88,7 +88,8 @@ int logits(const LogitsFlags& flags) {
   const auto chunk = static_cast<int>(std::min(static_cast<std::size_t>(flags.chunk), prompt.size()));
   const auto length = static_cast<std::int64_t>(prompt.size()) + flags.new_tokens;
   const DType cache_type = flags.reference ? DType::f32 : DType::bf16;
-  const auto checkpoint = open_weights_to_run(open_files(flags.model), flags.load_format, {length, 0, cache_type});
+  const auto files = open_files(flags.model, flags.load_format);
+  const auto checkpoint = open_weights_to_run(files, flags.load_format, {length, 0, cache_type});
   const auto device = open_cpu_device(flags.threads);
   const auto ops = flags.reference ? make_reference_ops() : make_cpu_ops(device->caps());
   LoadContext context{*device, *ops, flags.reference ? "reference" : flags.moe_backend};

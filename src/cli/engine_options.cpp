@@ -141,9 +141,9 @@ std::unique_ptr<Engine> open_engine(EngineFlags flags) {
   return Engine::open(o);
 }
 
-std::shared_ptr<const FileSet> open_files(const std::string& model) {
+std::shared_ptr<const FileSet> open_files(const std::string& model, const std::string& load_format) {
   ProgressBar download("Downloading");
-  return open_model_files(model, watch_of(download));
+  return open_model_files(model, load_format, watch_of(download));
 }
 
 std::vector<std::int32_t> parse_ids(const std::string& text) {

@@ -38,7 +38,7 @@ std::function<void(std::int64_t done, std::int64_t total)> load_progress(Progres
 // Opens the engine with a progress bar on stderr. A counted interrupt (cli/interrupt.h) stops a download. Throws Error.
 std::unique_ptr<Engine> open_engine(EngineFlags flags);
 // The files of a model, for commands without an engine; the same bar, the same interrupt.
-std::shared_ptr<const FileSet> open_files(const std::string& model);
+std::shared_ptr<const FileSet> open_files(const std::string& model, const std::string& load_format);
 
 // "5,17,42" -> ids. Throws Error{bad_input}.
 std::vector<std::int32_t> parse_ids(const std::string& text);

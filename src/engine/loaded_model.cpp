@@ -40,7 +40,8 @@ std::optional<ChatPrompt> open_chat_prompt(const FileSet& files, const EngineOpt
 
 LoadedModel load(const EngineOptions& options, const StepLimits& limits) {
   const auto start = std::chrono::steady_clock::now();
-  const std::shared_ptr<const FileSet> files = open_model_files(options.model, {options.download_progress, options.cancelled});
+  const std::shared_ptr<const FileSet> files =
+      open_model_files(options.model, options.load_format, {options.download_progress, options.cancelled});
   LoadedModel out;
   out.location = files->location();
   if (!options.skip_tokenizer_init) {

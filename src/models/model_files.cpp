@@ -37,9 +37,11 @@ void refuse_beyond(double memory, const std::shared_ptr<const FileSet>& files, c
 
 }  // namespace
 
-std::shared_ptr<const FileSet> open_model_files(const std::string& model, const DownloadWatch& watch) {
+std::shared_ptr<const FileSet> open_model_files(const std::string& model, std::string_view load_format,
+                                                const DownloadWatch& watch) {
   if (model.empty()) return embedded_model();
   HubOptions options = hub_options_from_environment();
+  options.weights = load_format != "dummy";
   options.cancelled = watch.cancelled;
   if (watch.progress)
     options.progress = [&watch](const DownloadProgress& p) { watch.progress(p.done - p.already, p.total - p.already); };

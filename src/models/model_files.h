@@ -19,8 +19,9 @@ struct DownloadWatch {
   std::function<bool()> cancelled;
 };
 
-// "": the built-in model; else a folder, or a model of the hub (hub/model_source.h). Throws Error.
-std::shared_ptr<const FileSet> open_model_files(const std::string& model, const DownloadWatch& = {});
+// "": the built-in model; else a folder, or a model of the hub (hub/model_source.h), of which no weights are fetched for load
+// format "dummy". Throws Error.
+std::shared_ptr<const FileSet> open_model_files(const std::string& model, std::string_view load_format, const DownloadWatch& = {});
 
 // The weights of a model: its own ("auto"), or stand-ins in their formats ("dummy"), with or without values. Throws Error.
 inline constexpr std::string_view kLoadFormats[] = {"auto", "dummy"};

@@ -62,7 +62,8 @@ class Check(Program):
         self.assertIn(name, done.stdout)
 
     def test_sizes_are_what_the_makers_say(self):
-        for name, total, active in (("gpt-oss-20b", 20.9, 3.6), ("qwen3-30b-a3b", 30.5, 3.3), ("deepseek-r1", 671, 37)):
+        for name, total, active in (("gpt-oss-20b", 20.9, 3.6), ("qwen3-30b-a3b", 30.5, 3.3), ("deepseek-r1", 671, 37),
+                                    ("nemotron-nano-9b-v2", 8.89, 8.89), ("nemotron-3-nano-30b-a3b", 31.6, 3.6)):
             report = self.report(self.published(name), "--load-format", "dummy")
             self.assertAlmostEqual(report["parameters"] / 1e9, total, delta=0.01 * total)
             self.assertAlmostEqual((report["active_parameters"]) / 1e9, active, delta=0.17 * active)

@@ -1,4 +1,4 @@
-"""--load-format dummy: the published models from their config.json alone, cut to two layers."""
+"""--load-format dummy: the published models from their config.json alone, cut to a few layers."""
 import json
 import os
 import resource
@@ -21,6 +21,9 @@ CUTS = {
     "llama-4-scout": {"num_local_experts": 2, "intermediate_size": 2048},
     "minimax-m2": {"num_local_experts": 8},
     "mixtral-8x7b": {"num_local_experts": 2, "intermediate_size": 3584},
+    # Mixer, experts, attention, experts: two layers would leave out one of the three.
+    "nemotron-3-nano-30b-a3b": {"num_hidden_layers": 4, "hybrid_override_pattern": "ME*E", "n_routed_experts": 16},
+    "nemotron-nano-9b-v2": {"num_hidden_layers": 3, "hybrid_override_pattern": "M-*"},
     "qwen1.5-moe-a2.7b": {"num_experts": 8},
     "qwen3-30b-a3b": {"num_experts": 16},
 }
