@@ -87,7 +87,7 @@ class Usage(Program):
         self.assertIn(b"kernels at level scalar", done.stdout)
 
     def test_nothing_to_answer_without_a_tokenizer(self):
-        self.fail_with(1, "token", "run", BF16, "hello", "--skip-tokenizer-init")
+        self.fail_with(2, "token", "run", BF16, "hello", "--skip-tokenizer-init")
         self.fail_with(2, "conclave run --ids", "chat", BF16, "--skip-tokenizer-init")
 
     def test_a_wrong_value_of_any_option_is_2(self):

@@ -54,10 +54,10 @@ struct IntBlock {
   int32_t sum;
 };
 
-// A matrix of 4-bit codes [rows, cols] in tiles of 16 rows, so that a vector's lanes are rows and no sum crosses lanes. A tile is its
-// column blocks of 16, 128 bytes each: 64 for its first 8 rows, 64 for the others. Byte 4 * row + j of the 64 has column j in the low
-// nibble and column 4 + j in the high one; byte 32 + 4 * row + j has columns 8 + j and 12 + j. Rows and columns beyond the matrix
-// are code 0.
+// A matrix of 4-bit codes [rows, cols] in tiles of 16 rows, so that a vector's lanes are rows and no sum crosses lanes. A tile is
+// its column blocks of 16, 128 bytes each: 64 for its first 8 rows, 64 for the others. Byte 4 * row + j of the 64 has column j in
+// the low nibble and column 4 + j in the high one; byte 32 + 4 * row + j has columns 8 + j and 12 + j. Rows and columns beyond the
+// matrix are code 0.
 //   nvfp4: scales E4M3 bytes >= 0 [tile][block][16 rows].   mxfp4: E8M0 bytes [tile][block / 2][16].
 //   int4: float32 [tile][column / scale_cols][16]; zeros: the zero points 0..15, bytes laid out alike, or null where all are 8.
 struct TileMatrix {

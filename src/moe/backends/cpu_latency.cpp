@@ -1,5 +1,5 @@
-// 4-bit experts on a CPU at the speed of memory: integer products over tiles of weights, activations rounded to 16 bits, which costs
-// less than the float32 sums of a long row. Serves one token and long prompts alike.
+// 4-bit experts on a CPU at the speed of memory: integer products over tiles of weights, activations rounded to 16 bits, which
+// costs less than the float32 sums of a long row. Serves one token and long prompts alike.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,8 @@ class CpuLatencyBackend final : public MoeBackend {
     return support;
   }
 
-  // As cpu_pipeline counts, with what its kernels do: 15 GB/s and 40 G products/s for each thread; plain C++ does a hundredth, less than cpu_pipeline.
+  // As cpu_pipeline counts, with what its kernels do: 15 GB/s and 40 G products/s for each thread; plain C++ does a hundredth, less
+  // than cpu_pipeline.
   double cost(const MoeProblem& p, const DeviceCaps& caps, std::int64_t tokens) const override {
     const double weights = (p.activation.gated ? 3.0 : 2.0) * p.hidden * p.inter;
     const double pairs = static_cast<double>(tokens) * p.top_k * p.local_count / std::max(p.experts, 1);

@@ -108,7 +108,8 @@ class CpuExperts final : public Experts {
     }
     for (std::int64_t p = tile.first; p < tile.first + tile.count; ++p) {
       const std::int64_t begin = p * n + tile.first_row;
-      activate_row(problem_.activation, kernels_, gate != nullptr ? gate + begin : nullptr, inner + begin, tile.end_row - tile.first_row);
+      activate_row(problem_.activation, kernels_, gate != nullptr ? gate + begin : nullptr, inner + begin,
+                   tile.end_row - tile.first_row);
     }
   }
 
