@@ -15,28 +15,29 @@ namespace {
 
 constexpr std::int64_t kTileRows = 16, kBlock = 16, kTileBlockBytes = kTileRows * kBlock / 2;
 
-// Column k of 16 of a row of nibbles, the even column in the low one; 0 beyond the end.
-std::uint8_t nibble(const std::uint8_t* row, std::int64_t k, std::int64_t cols) {
-  if (k >= cols) return 0;
-  return k % 2 == 0 ? row[k / 2] & 15 : row[k / 2] >> 4;
+// The four nibbles of 16 bits, each in a byte of its own.
+std::uint32_t spread(std::uint32_t nibbles) {
+  nibbles = (nibbles | nibbles << 8) & 0x00ff00ffu;
+  return (nibbles | nibbles << 4) & 0x0f0f0f0fu;
 }
 
-// The 8 bytes of one row and block, in the order of TileMatrix.
+// The 8 bytes of one row and block, in the order of TileMatrix: a byte holds columns k and k + 4 of each 8. A row of nibbles has the
+// even column in the low one; beyond its end there are zeros.
 void place(const std::uint8_t* row, std::int64_t first, std::int64_t cols, std::uint8_t* out) {
-  for (std::int64_t j = 0; j < 8; ++j) {
-    const std::int64_t k = first + j / 4 * 8 + j % 4;
-    out[j / 4 * 32 + j % 4] = static_cast<std::uint8_t>(nibble(row, k, cols) | nibble(row, k + 4, cols) << 4);
+  std::uint8_t block[kBlock / 2] = {};
+  const std::int64_t here = std::min(kBlock, cols - first);
+  std::memcpy(block, row + first / 2, static_cast<std::size_t>(ceil_div<std::int64_t>(here, 2)));
+  if (here % 2 != 0) block[here / 2] &= 15;
+  for (int half = 0; half < 2; ++half) {
+    std::uint32_t columns;
+    std::memcpy(&columns, block + 4 * half, sizeof columns);
+    const std::uint32_t bytes = spread(columns & 0xffffu) | spread(columns >> 16) << 4;
+    std::memcpy(out + 32 * half, &bytes, sizeof bytes);
   }
 }
 
-Buffer zeroed(std::int64_t bytes) {
-  Buffer out = allocate_host(static_cast<std::size_t>(bytes));
-  std::memset(out.data(), 0, out.size());
-  return out;
-}
-
 Buffer tiled_codes(const KernelMatrix& m, std::int64_t blocks) {
-  Buffer out = zeroed(round_up(m.rows, kTileRows) * blocks * kBlock / 2);
+  Buffer out = allocate_host(static_cast<std::size_t>(round_up(m.rows, kTileRows) * blocks * kBlock / 2));
   auto* bytes = reinterpret_cast<std::uint8_t*>(out.data());
   for (std::int64_t r = 0; r < m.rows; ++r) {
     std::uint8_t* tile = bytes + r / kTileRows * blocks * kTileBlockBytes + r % kTileRows / 8 * 64 + r % 8 * 4;
@@ -54,7 +55,7 @@ float float_at(const std::uint8_t* values, std::int64_t index) {
 // [tile][group][row of the tile] of what value(row, group) says.
 template <class T, class Value>
 Buffer tiled_scales(const KernelMatrix& m, std::int64_t groups, Value value) {
-  Buffer out = zeroed(round_up(m.rows, kTileRows) * groups * static_cast<std::int64_t>(sizeof(T)));
+  Buffer out = allocate_host(static_cast<std::size_t>(round_up(m.rows, kTileRows) * groups) * sizeof(T));
   auto* at = reinterpret_cast<T*>(out.data());
   for (std::int64_t r = 0; r < m.rows; ++r)
     for (std::int64_t g = 0; g < groups; ++g) at[(r / kTileRows * groups + g) * kTileRows + r % kTileRows] = value(r, g);
