@@ -1,6 +1,7 @@
 // How fast the CPU kernels read weights and multiply, on one thread, for every instruction set this processor runs.
 //
 //   gemm/<isa>/<format>/<place>/tokens:T   bytes_per_second counts a matrix's codes and scales once per run, flops 2 rows cols T
+//   tile/<isa>/<format>/...                the same over tiles and 16-bit integers; rounding the activations is not counted
 //   read/<place>                           a dot product of two arrays: the bound for one token
 //
 // memory: 768 x 2048 (the gate of an expert of Qwen3-30B-A3B), one matrix after another from a pool far larger than the caches.
@@ -102,6 +103,44 @@ void gemm(benchmark::State& state, CpuIsa isa, const Format& f, std::int64_t row
       benchmark::Counter(static_cast<double>(state.iterations() * 2 * rows * kCols * tokens), benchmark::Counter::kIsRate);
 }
 
+struct TileCase {
+  TileFormat format;
+  const char* name;
+  std::int64_t scale_cols, scale_bytes;
+};
+constexpr TileCase kTileCases[] = {{kTileNvfp4, "nvfp4", 16, 1}, {kTileMxfp4, "mxfp4", 32, 1}, {kTileInt4, "int4", 128, 4}};
+
+void tile(benchmark::State& state, CpuIsa isa, const TileCase& c, std::int64_t rows, std::int64_t tokens, bool from_memory) {
+  const KernelTable& table = kernel_table(isa);
+  const std::int64_t blocks = kCols / 16, code_bytes = rows * kCols / 2;
+  const std::int64_t matrix_bytes = code_bytes + rows * kCols / c.scale_cols * c.scale_bytes;
+  const std::int64_t matrices = from_memory ? static_cast<std::int64_t>(kPoolBytes) / matrix_bytes : 1;
+  const std::vector<float> row(kCols, 0.5f);
+  std::vector<IntBlock> x(static_cast<std::size_t>(tokens * blocks));
+  for (std::int64_t t = 0; t < tokens; ++t) table.to_int_blocks(row.data(), kCols, &x[static_cast<std::size_t>(t * blocks)]);
+  std::vector<float> out(static_cast<std::size_t>(tokens * rows));
+  TileArgs args{
+      {nullptr, nullptr, nullptr, rows, kCols, blocks, kCols / c.scale_cols, static_cast<std::int32_t>(c.scale_cols / 16), 1.0f},
+      x.data(),
+      blocks,
+      nullptr,
+      tokens,
+      out.data(),
+      rows,
+      0,
+      rows};
+  std::int64_t matrix = 0;
+  for (auto _ : state) {
+    args.w.codes = pool().data() + matrix++ % matrices * matrix_bytes;
+    args.w.scales = args.w.codes + code_bytes;
+    table.tile[c.format](&args);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * matrix_bytes);
+  state.counters["flops"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * 2 * rows * kCols * tokens), benchmark::Counter::kIsRate);
+}
+
 // The dot product of the array's halves, by the best kernel there is: two streams of loads and one multiplication a pair.
 void read(benchmark::State& state, std::size_t bytes) {
   const auto* floats = reinterpret_cast<const float*>(pool().data());
@@ -128,6 +167,14 @@ void register_all() {
             "gemm/" + std::string(to_string(isa)) + "/" + f.name + "/" + s.place + "/tokens:" + std::to_string(s.tokens);
         benchmark::RegisterBenchmark(name.c_str(),
                                      [=](benchmark::State& state) { gemm(state, isa, f, s.rows, s.tokens, s.from_memory); });
+      }
+    }
+    for (const TileCase& c : kTileCases) {
+      for (const Size& s : kSizes) {
+        const std::string name =
+            "tile/" + std::string(to_string(isa)) + "/" + c.name + "/" + s.place + "/tokens:" + std::to_string(s.tokens);
+        benchmark::RegisterBenchmark(name.c_str(),
+                                     [=](benchmark::State& state) { tile(state, isa, c, s.rows, s.tokens, s.from_memory); });
       }
     }
   }

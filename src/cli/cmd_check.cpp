@@ -140,7 +140,7 @@ std::string_view looked_at(const ModelCheck& found, const CheckFlags& flags) {
 int check(const CheckFlags& flags) {
   count_interrupts();
   try {
-    const std::shared_ptr<const FileSet> files = open_files(flags.model);
+    const std::shared_ptr<const FileSet> files = open_files(flags.model, flags.load_format);
     std::vector<std::string> problems;
     const std::unique_ptr<Checkpoint> weights = open_or_stand_in(files, flags.load_format, problems);
     ModelCheck found = check_model(*weights, flags.options);
@@ -175,8 +175,7 @@ void add_check(CLI::App& app, Action& action) {
                    fmt::format("Plan for this device too: {}", fmt::join(describable_devices(), ", ")))
       ->check(CLI::IsMember(std::vector<std::string>(describable_devices().begin(), describable_devices().end())))
       ->allow_extra_args(false);  // the word after it is the model
-  command->add_option("--moe-backend", flags->options.moe_backend, "Decide as if this were asked for")
-      ->envname("CONCLAVE_MOE_BACKEND");
+  add_backend_flag(*command, flags->options.moe_backend);
   add_load_format_flag(*command, flags->load_format)->excludes(deep);
   command->add_flag("--json", flags->json, "Everything as JSON on stdout");
   command->callback([flags, &action] { action = [flags] { return check(*flags); }; });

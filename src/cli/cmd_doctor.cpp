@@ -6,6 +6,7 @@
 #include "conclave/version.h"
 #include "device/cpu_features.h"
 #include "device/device.h"
+#include "device/memory.h"
 #include "kernels/cpu/dispatch.h"
 #include "models/model.h"
 #include "moe/backend.h"
@@ -19,7 +20,7 @@ int doctor() {
   fmt::print("conclave {}\n", version());
   fmt::print("CPU:     {}, kernels at level {}\n", caps.name, to_string(caps.isa));
   fmt::print("threads: {} (CPUs allowed: {})\n", caps.threads, fmt::join(allowed_cpus(), ","));
-  fmt::print("memory:  {:.1f} GB usable\n", static_cast<double>(usable_memory()) / 1e9);
+  fmt::print("memory:  {:.1f} GB usable now\n", static_cast<double>(usable_memory()) / 1e9);
   const auto cards = find_cuda_devices();
   if (cards.empty()) fmt::print("GPUs:    none\n");
   for (const DeviceCaps& card : cards)

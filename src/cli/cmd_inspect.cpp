@@ -71,7 +71,7 @@ void print_report(const ModelReport& report) {
 
 int inspect(const InspectFlags& flags) {
   count_interrupts();
-  const std::shared_ptr<const FileSet> files = open_files(flags.model);
+  const std::shared_ptr<const FileSet> files = open_files(flags.model, flags.load_format);
   const auto checkpoint = open_weights(files, flags.load_format, DummyValues::none);
   const auto device = open_cpu_device(flags.threads);
   const auto ops = make_cpu_ops(device->caps());

@@ -86,11 +86,13 @@ int logits(const LogitsFlags& flags) {
   std::vector<std::int32_t> prompt = parse_ids(flags.ids);
   // A step has a row of logits, as wide as the vocabulary, for each of its tokens.
   const auto chunk = static_cast<int>(std::min(static_cast<std::size_t>(flags.chunk), prompt.size()));
-  const auto checkpoint = open_weights(open_files(flags.model), flags.load_format);
+  const auto length = static_cast<std::int64_t>(prompt.size()) + flags.new_tokens;
+  const DType cache_type = flags.reference ? DType::f32 : DType::bf16;
+  const auto files = open_files(flags.model, flags.load_format);
+  const auto checkpoint = open_weights_to_run(files, flags.load_format, {length, 0, cache_type});
   const auto device = open_cpu_device(flags.threads);
   const auto ops = flags.reference ? make_reference_ops() : make_cpu_ops(device->caps());
   LoadContext context{*device, *ops, flags.reference ? "reference" : flags.moe_backend};
-  const auto length = static_cast<std::int64_t>(prompt.size()) + flags.new_tokens;
   context.max_tokens = chunk;
   context.max_context = static_cast<std::int32_t>(std::min<std::int64_t>(length, INT32_MAX));
   const auto model = [&] {
@@ -102,8 +104,7 @@ int logits(const LogitsFlags& flags) {
   if (length > model->config().max_positions)
     throw Error(Errc::bad_input, fmt::format("{} tokens of prompt and answer: the model knows positions up to {}", length,
                                              model->config().max_positions));
-  SingleSequence sequence(*model, *device, *ops, static_cast<std::int32_t>(length), chunk,
-                          flags.reference ? DType::f32 : DType::bf16);
+  SingleSequence sequence(*model, *device, *ops, static_cast<std::int32_t>(length), chunk, cache_type);
   const Result result = compute(std::move(prompt), chunk, flags.new_tokens, sequence, model->config().vocab);
   if (!std::ranges::all_of(result.logits, [](float x) { return std::isfinite(x); }))
     throw Error(Errc::corrupt, "the model gives logits that are not finite; `conclave check --deep` says which scales are not");

@@ -73,6 +73,8 @@ Request request_of(RunFlags& flags, const Engine& engine, std::string prompt) {
 
 int run(RunFlags& flags) {
   if (!flags.ids.empty() && flags.positional.size() > 1) throw Error(Errc::bad_input, "--ids is the prompt: give no other");
+  if (flags.ids.empty() && flags.engine.options.skip_tokenizer_init)
+    throw Error(Errc::bad_input, "--skip-tokenizer-init leaves no way to read a text; give the prompt's token ids with --ids");
   std::string prompt;
   if (flags.ids.empty()) {
     prompt = prompt_of(flags);

@@ -10,6 +10,7 @@
 #include "cli/number_check.h"
 #include "io/mapped_file.h"
 #include "models/model_files.h"
+#include "moe/select.h"
 
 namespace conclave::cli {
 
@@ -34,11 +35,23 @@ void add_compute_flags(CLI::App& command, int& threads, std::string& moe_backend
       ->envname("CONCLAVE_THREADS")
       ->transform(whole_number(0, 4096))
       ->group(kEngineGroup);
-  command
-      .add_option("--moe-backend", moe_backend,
+  add_backend_flag(command, moe_backend)->group(kEngineGroup);
+}
+
+CLI::Option* add_backend_flag(CLI::App& command, std::string& backend) {
+  const auto problem = [](std::string& name) -> std::string {
+    try {
+      moe::checked_name(name, moe::builtin_backends());
+      return {};
+    } catch (const Error& e) {
+      return e.what();
+    }
+  };
+  return command
+      .add_option("--moe-backend", backend,
                   "auto, latency, throughput or a backend's name (see `doctor`); never another one silently")
       ->envname("CONCLAVE_MOE_BACKEND")
-      ->group(kEngineGroup);
+      ->check(CLI::Validator(problem, "", "backend"));
 }
 
 CLI::Option* add_load_format_flag(CLI::App& command, std::string& format) {
@@ -128,9 +141,9 @@ std::unique_ptr<Engine> open_engine(EngineFlags flags) {
   return Engine::open(o);
 }
 
-std::shared_ptr<const FileSet> open_files(const std::string& model) {
+std::shared_ptr<const FileSet> open_files(const std::string& model, const std::string& load_format) {
   ProgressBar download("Downloading");
-  return open_model_files(model, watch_of(download));
+  return open_model_files(model, load_format, watch_of(download));
 }
 
 std::vector<std::int32_t> parse_ids(const std::string& text) {

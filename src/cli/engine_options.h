@@ -27,6 +27,8 @@ void add_sampling_flags(CLI::App& command, SamplingParams& sampling);
 void add_model_argument(CLI::App& command, std::string& model);
 // --load-format
 CLI::Option* add_load_format_flag(CLI::App& command, std::string& format);
+// --moe-backend; a name that no backend has is refused by the parser, whether the model has experts or not.
+CLI::Option* add_backend_flag(CLI::App& command, std::string& backend);
 // --threads and --moe-backend.
 void add_compute_flags(CLI::App& command, int& threads, std::string& moe_backend);
 
@@ -36,7 +38,7 @@ std::function<void(std::int64_t done, std::int64_t total)> load_progress(Progres
 // Opens the engine with a progress bar on stderr. A counted interrupt (cli/interrupt.h) stops a download. Throws Error.
 std::unique_ptr<Engine> open_engine(EngineFlags flags);
 // The files of a model, for commands without an engine; the same bar, the same interrupt.
-std::shared_ptr<const FileSet> open_files(const std::string& model);
+std::shared_ptr<const FileSet> open_files(const std::string& model, const std::string& load_format);
 
 // "5,17,42" -> ids. Throws Error{bad_input}.
 std::vector<std::int32_t> parse_ids(const std::string& text);

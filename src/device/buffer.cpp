@@ -3,13 +3,14 @@
 #include <fmt/core.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/math.h"
 #include "conclave/error.h"
-#include "device/cpu_features.h"
+#include "device/memory.h"
 
 namespace conclave {
 namespace {
@@ -22,9 +23,18 @@ constexpr std::size_t kMapFrom = std::size_t{1} << 20;
 
 [[noreturn]] void throw_out_of_memory(std::size_t bytes) {
   throw Error(Errc::out_of_memory,
-              fmt::format("{:.1f} MiB of memory were needed and could not be had (this process may use {:.1f} MiB "
-                          "in all); use a smaller model, a shorter context or fewer sequences",
+              fmt::format("{:.1f} MiB of memory were needed and could not be had (this process may take {:.1f} MiB "
+                          "more); use a smaller model, a shorter context or fewer sequences",
                           static_cast<double>(bytes) / 0x1p20, static_cast<double>(usable_memory()) / 0x1p20));
+}
+
+// Whether so much is left. The system is asked again once so much was handed out since it last was: it answers slowly.
+bool fits(std::size_t bytes) {
+  constexpr std::size_t kAskAfter = std::size_t{64} << 20;
+  static std::atomic<std::size_t> handed_out{kAskAfter};
+  if (bytes < kAskAfter && handed_out.fetch_add(bytes, std::memory_order_relaxed) < kAskAfter) return true;
+  handed_out.store(0, std::memory_order_relaxed);
+  return bytes <= static_cast<std::size_t>(usable_memory());
 }
 
 void release_heap(void* data, std::size_t) noexcept { std::free(data); }
@@ -56,10 +66,7 @@ Buffer allocate_host(std::size_t bytes) {
     std::memset(data, 0, bytes);
     return {data, bytes, false, release_heap};
   }
-  // Linux promises memory that it does not have and kills later; what can never fit is refused here, in words.
-  static const std::int64_t limit = usable_memory();
-  if (bytes > static_cast<std::size_t>(limit)) throw_out_of_memory(bytes);
-  void* data = map_zeros(bytes);
+  void* data = fits(bytes) ? map_zeros(bytes) : nullptr;
   if (data == nullptr) throw_out_of_memory(bytes);
   return {data, bytes, false, release_map};
 }

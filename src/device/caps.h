@@ -22,7 +22,7 @@ struct DeviceCaps {
   int compute_capability = 0;     // 90 = 9.0, 103 = 10.3; 0 on a CPU. Compared exactly, never by family.
   CpuIsa isa = CpuIsa::scalar;    // of the host; the level of kernels that will run on a CPU device
   int threads = 1;                // CPU: how many may compute at once (affinity and cgroup limits applied)
-  std::int64_t memory_bytes = 0;  // CPU: what this process may use; CUDA: the card's
+  std::int64_t memory_bytes = 0;  // CPU: what this process may still take; CUDA: the card's
 };
 
 }  // namespace conclave

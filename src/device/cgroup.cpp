@@ -97,14 +97,34 @@ void limit_cpus(CgroupLimits& limits, std::optional<std::int64_t> quota, std::op
   limits.cpus = std::min(limits.cpus, static_cast<double>(*quota) / static_cast<double>(*period));
 }
 
-void limit_memory(CgroupLimits& limits, std::optional<std::int64_t> bytes) {
-  if (bytes && *bytes > 0) limits.memory_bytes = std::min(limits.memory_bytes, *bytes);
+// How the two versions call the same things.
+struct MemoryNames {
+  const char *limit, *usage;
+  std::string_view active_file, inactive_file;
+};
+constexpr MemoryNames kMemoryV1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file"};
+constexpr MemoryNames kMemoryV2{"memory.max", "memory.current", "active_file", "inactive_file"};
+
+// Bytes that the kernel takes back before it refuses anything, although they count as used.
+std::int64_t file_pages(const fs::path& stat, const MemoryNames& names) {
+  std::ifstream in(stat);
+  std::int64_t sum = 0, value = 0;
+  for (std::string key; in >> key >> value;)
+    if (key == names.active_file || key == names.inactive_file) sum += value;
+  return sum;
+}
+
+void limit_memory(CgroupLimits& limits, const fs::path& folder, const MemoryNames& names) {
+  const std::optional<std::int64_t> limit = read_number(folder / names.limit);  // absent: "max"
+  if (!limit || *limit <= 0) return;
+  const std::int64_t used = read_number(folder / names.usage).value_or(0) - file_pages(folder / "memory.stat", names);
+  limits.memory_left = std::min(limits.memory_left, std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, used)));
 }
 
 void read_v2(CgroupLimits& limits, const fs::path& folder) {
   const std::vector<std::string> cpu = read_words(folder / "cpu.max");  // "max 100000" or "150000 100000"
   if (cpu.size() == 2) limit_cpus(limits, parse_number(cpu[0]), parse_number(cpu[1]));
-  limit_memory(limits, read_number(folder / "memory.max"));  // "max" or bytes
+  limit_memory(limits, folder, kMemoryV2);
 }
 
 }  // namespace
@@ -127,7 +147,7 @@ CgroupLimits read_cgroup_limits(const fs::path& root) {
           limit_cpus(limits, read_number(folder / "cpu.cfs_quota_us"), read_number(folder / "cpu.cfs_period_us"));
         });
       if (contains(mount->options, "memory"))
-        each_folder("memory", [&](const fs::path& folder) { limit_memory(limits, read_number(folder / "memory.limit_in_bytes")); });
+        each_folder("memory", [&](const fs::path& folder) { limit_memory(limits, folder, kMemoryV1); });
     }
   }
   return limits;

@@ -10,7 +10,7 @@ namespace conclave {
 struct CgroupLimits {
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
   double cpus = std::numeric_limits<double>::infinity();  // quota / period
-  std::int64_t memory_bytes = kNone;
+  std::int64_t memory_left = kNone;                       // bytes below the limit; pages of files are not counted as used
 };
 
 // Reads <root>/proc/self/{cgroup,mountinfo} and the groups' own files below <root>; root is "/" but in tests. What is absent or

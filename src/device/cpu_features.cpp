@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 #include <sched.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -124,15 +122,6 @@ std::vector<int> allowed_cpus() {
 int usable_threads() {
   const auto allowed = static_cast<double>(allowed_cpus().size());
   return std::max(1, static_cast<int>(std::min(allowed, read_cgroup_limits("/").cpus)));
-}
-
-std::int64_t usable_memory() {
-  const std::int64_t physical = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  std::int64_t least = std::min(physical, read_cgroup_limits("/").memory_bytes);
-  rlimit addresses{};
-  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur < static_cast<rlim_t>(least))
-    least = static_cast<std::int64_t>(addresses.rlim_cur);
-  return least;
 }
 
 }  // namespace conclave

@@ -22,7 +22,4 @@ std::vector<int> allowed_cpus();
 // A broken quota rounds down: a thread beyond it would only be throttled, and the others wait for it.
 int usable_threads();
 
-// Bytes of memory this process may use: physical memory, lowered by the cgroup's limit and by that of its addresses.
-std::int64_t usable_memory();
-
 }  // namespace conclave

@@ -20,7 +20,7 @@ CacheLimits cache_limits_of(const LoadedModel& loaded, const EngineOptions& opti
                             std::vector<std::string>& notes) {
   const ModelConfig& config = loaded.model->config();
   CacheLimits limits =
-      decide_cache_limits(options, step, loaded.model->kv_spec(), config.max_positions, loaded.device->caps().memory_bytes, notes);
+      decide_cache_limits(options, step, loaded.model->kv_spec(), config.max_positions, loaded.memory_bytes, notes);
   const RopeConfig& rope = config.rope;
   if (rope.type != "longrope") return limits;
   // The angles were decided before it was known what the memory holds.

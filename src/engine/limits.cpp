@@ -32,6 +32,22 @@ std::int32_t sequences_that_fit(const EngineOptions& o, const StepLimits& step, 
   return static_cast<std::int32_t>(fit);
 }
 
+// An FP8 cache was asked for; what its scales are is the checkpoint's matter.
+void note_unscaled_layers(const KvSpec& spec, std::vector<std::string>& notes) {
+  std::int32_t unscaled = 0;
+  for (std::int32_t layer = 0; layer < spec.layers; ++layer) {
+    const auto is_one = [&](const std::vector<float>& scales) {
+      return scales.empty() || scales[static_cast<std::size_t>(layer)] == 1.0f;
+    };
+    if (is_one(spec.k_scales) && is_one(spec.v_scales)) ++unscaled;
+  }
+  if (unscaled > 0)
+    notes.push_back(
+        fmt::format("the checkpoint publishes no scales but 1 for {} of {} layers of the fp8 KV cache: their keys and values are "
+                    "rounded to E4M3 as they are, and what is beyond 448 becomes 448, so answers may be worse than with bf16",
+                    unscaled, spec.layers));
+}
+
 }  // namespace
 
 StepLimits decide_step_limits(const EngineOptions& o) {
@@ -55,6 +71,8 @@ StepLimits decide_step_limits(const EngineOptions& o) {
   if (o.kv_cache_bytes < 0) problems.add(fmt::format("kv_cache_bytes must not be negative, not {}", o.kv_cache_bytes));
   if (o.kv_cache_tokens > 0 && o.kv_cache_bytes > 0)
     problems.add("kv_cache_tokens and kv_cache_bytes say the same thing: give one");
+  if (o.skip_tokenizer_init && !o.chat_template.empty())
+    problems.add("chat_template needs the tokenizer that skip_tokenizer_init leaves out: give one of the two");
   if (o.max_waiting < 1) problems.add(fmt::format("max_waiting must be at least 1, not {}", o.max_waiting));
   if (o.max_logprobs < -1) problems.add(fmt::format("max_logprobs must be -1 or more, not {}", o.max_logprobs));
   problems.throw_if_any(Errc::bad_input, "engine options");
@@ -89,6 +107,7 @@ CacheLimits decide_cache_limits(const EngineOptions& o, const StepLimits& step, 
   CacheLimits out;
   out.spec = spec;
   out.spec.dtype = kv_cache_dtype(o);
+  if (out.spec.dtype == DType::f8e4m3) note_unscaled_layers(out.spec, notes);
   const std::int64_t page_bytes = out.spec.page_bytes();
   if (o.max_model_len > max_positions) {
     throw Error(Errc::bad_input, fmt::format("max_model_len is {}, and this model's context has {} tokens: ask for at most these",

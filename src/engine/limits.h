@@ -26,9 +26,9 @@ struct CacheLimits {
   std::int32_t max_model_len = 0;
 };
 
-// `max_positions` and `spec` are the model's; `memory_bytes` is what this process may use. Recurrent states come out of the cache's
+// `max_positions` and `spec` are the model's; `memory_bytes` is what this process may still take. Recurrent states come out of the cache's
 // memory before pages do. A context or a number of sequences that was not asked for is lowered to what the cache holds, and `notes`
-// says so. Throws Error{bad_input} when one that was asked for cannot be had.
+// says so, as it does of an FP8 cache without scales. Throws Error{bad_input} when one that was asked for cannot be had.
 CacheLimits decide_cache_limits(const EngineOptions&, const StepLimits&, const KvSpec& spec, std::int32_t max_positions,
                                 std::int64_t memory_bytes, std::vector<std::string>& notes);
 

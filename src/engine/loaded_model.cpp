@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
+#include "device/memory.h"
 #include "models/model_files.h"
 #include "moe/select.h"
 
@@ -38,7 +40,8 @@ std::optional<ChatPrompt> open_chat_prompt(const FileSet& files, const EngineOpt
 
 LoadedModel load(const EngineOptions& options, const StepLimits& limits) {
   const auto start = std::chrono::steady_clock::now();
-  const std::shared_ptr<const FileSet> files = open_model_files(options.model, {options.download_progress, options.cancelled});
+  const std::shared_ptr<const FileSet> files =
+      open_model_files(options.model, options.load_format, {options.download_progress, options.cancelled});
   LoadedModel out;
   out.location = files->location();
   if (!options.skip_tokenizer_init) {
@@ -47,7 +50,9 @@ LoadedModel load(const EngineOptions& options, const StepLimits& limits) {
   }
   out.device = open_cpu_device(options.threads);
   out.ops = options.reference ? make_reference_ops() : make_cpu_ops(out.device->caps());
-  out.checkpoint = open_weights(files, options.load_format);
+  const CacheAsked cache{std::max<std::int64_t>(options.kv_cache_tokens, options.max_model_len), options.kv_cache_bytes,
+                         kv_cache_dtype(options)};
+  out.checkpoint = open_weights_to_run(files, options.load_format, cache);
   // The float32 path is the reference in every part, the experts too unless theirs is asked for by name.
   const bool reference_experts = options.reference && options.moe_backend == moe::kDefaultBackend;
   LoadContext context{.device = *out.device,
@@ -58,6 +63,7 @@ LoadedModel load(const EngineOptions& options, const StepLimits& limits) {
                       .max_context = options.max_model_len,
                       .progress = options.progress};
   out.model = load_model(*out.checkpoint, context);
+  out.memory_bytes = usable_memory();
   out.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;
 }

@@ -25,6 +25,7 @@ struct LoadedModel {
   std::unique_ptr<const Tokenizer> tokenizer;  // null: token ids only
   std::optional<ChatPrompt> chat_prompt;
   double load_seconds = 0.0;
+  std::int64_t memory_bytes = 0;  // that may still be taken, by a cache first of all
 };
 
 // Throws Error.

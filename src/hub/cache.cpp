@@ -98,11 +98,12 @@ void ModelCache::link(std::string_view commit, const std::string& file, const st
   throw Error(Errc::device, fmt::format("cannot make the link {}: {}", shown_path(path), failed.message()));
 }
 
-std::vector<std::string> missing_from(const fs::path& snapshot) {
+std::vector<std::string> missing_from(const fs::path& snapshot, bool weights) {
   std::vector<std::string> missing;
   std::error_code ignored;
   const auto there = [&](const std::string& name) { return fs::is_regular_file(snapshot / name, ignored); };
   if (!there("config.json")) missing.emplace_back("config.json");
+  if (!weights) return missing;
   if (there(kIndexFile)) {
     for (const std::string& shard : shards_of(*MappedFile::open(snapshot / kIndexFile)))
       if (!there(shard)) missing.push_back(shard);

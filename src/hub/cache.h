@@ -36,8 +36,8 @@ class ModelCache {
   std::filesystem::path folder_, locks_;
 };
 
-// What the snapshot lacks to be loaded: config.json, weights, or shards that its index names; empty when it is complete. Throws
-// Error{corrupt} when the index cannot be read.
-std::vector<std::string> missing_from(const std::filesystem::path& snapshot);
+// What the snapshot lacks to be loaded: config.json, and, when they are needed, weights, or shards that its index names; empty when
+// it is complete. Throws Error{corrupt} when the index cannot be read.
+std::vector<std::string> missing_from(const std::filesystem::path& snapshot, bool weights);
 
 }  // namespace conclave

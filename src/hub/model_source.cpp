@@ -51,12 +51,14 @@ class HubModel {
   HubModel(ModelId id, const HubOptions& options) : id_(std::move(id)), options_(options), cache_(options.cache, id_) {
     if (const auto commit = cache_.commit_of(id_.revision)) {
       known_ = commit;
-      missing_ = missing_from(cache_.snapshot(*commit));
+      missing_ = missing_from(cache_.snapshot(*commit), options.weights);
     }
   }
 
   std::unique_ptr<FileSet> open() const {
-    if (is_complete() && (options_.offline || is_commit(id_.revision))) return open_folder(cache_.snapshot(*known_));
+    // Without weights nothing tells that the tokenizer is there, so that a commit is looked up too.
+    const bool settled = options_.offline || (is_commit(id_.revision) && options_.weights);
+    if (is_complete() && settled) return open_folder(cache_.snapshot(*known_));
     if (options_.offline) throw Error(Errc::not_found, offline_words());
     const std::optional<Listing> listing = ask();
     if (!listing) return open_folder(cache_.snapshot(*known_));

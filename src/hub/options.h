@@ -26,6 +26,7 @@ struct HubOptions {
   std::string token;                                // empty: none
   bool offline = false;                             // use what the cache has; no connection is made
   std::string offline_variable = "HF_HUB_OFFLINE";  // what made it so, for messages
+  bool weights = true;  // false: configuration, tokenizer and template are enough, no weights are fetched or asked for
   int parallel_files = 8;
   std::chrono::seconds connect_timeout{10};
   std::chrono::seconds stall_timeout{30};      // no byte for so long counts as a cut connection

@@ -109,12 +109,12 @@ RemoteFile description_of(const HttpReply& reply, const std::string& commit, con
 
 }  // namespace
 
-std::vector<std::string> wanted_files(const std::vector<std::string>& listed) {
+std::vector<std::string> wanted_files(const std::vector<std::string>& listed, bool weights) {
   std::vector<std::string> out;
   for (const std::string& name : listed) {
     if (!is_plain_file_name(name)) continue;
     const bool known = std::find(std::begin(kWanted), std::end(kWanted), name) != std::end(kWanted);
-    if (known || (is_weights(name) && !is_second_copy(name))) out.push_back(name);
+    if (known || (weights && is_weights(name) && !is_second_copy(name))) out.push_back(name);
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());

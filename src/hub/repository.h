@@ -23,8 +23,9 @@ struct RemoteFile {
 };
 
 // Those files that a model is loaded from: configuration, tokenizer, template, safetensors; not those in folders, nor other
-// formats, nor a second copy of the weights ("consolidated*"). Names that could leave their folder are left out.
-std::vector<std::string> wanted_files(const std::vector<std::string>& listed);
+// formats, nor a second copy of the weights ("consolidated*"), nor any weights and their index when there is no need of them. Names
+// that could leave their folder are left out.
+std::vector<std::string> wanted_files(const std::vector<std::string>& listed, bool weights);
 
 // All throw Error, see refusals.h and patience.h; corrupt for an answer that cannot be used.
 Listing fetch_listing(HttpClient&, const ModelId&, const HubOptions&, const StopFlag&);

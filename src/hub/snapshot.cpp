@@ -141,7 +141,8 @@ class SnapshotDownload {
 void check_loadable(const ModelId& id, const std::vector<std::string>& wanted, const HubOptions& options) {
   const auto has = [&](auto&& test) { return std::any_of(wanted.begin(), wanted.end(), test); };
   const bool config = has([](const std::string& name) { return name == "config.json"; });
-  const bool weights = has([](const std::string& name) { return fs::path(name).extension() == ".safetensors"; });
+  const bool weights =
+      !options.weights || has([](const std::string& name) { return fs::path(name).extension() == ".safetensors"; });
   if (config && weights) return;
   throw Error(Errc::not_found,
               fmt::format("{}/{} at revision '{}' has no {}; expected a model in the transformers layout: config.json and "
@@ -168,7 +169,7 @@ Listing look_up(const ModelId& id, const HubOptions& options) {
 }
 
 void fetch_snapshot(const ModelId& id, const Listing& listing, const ModelCache& cache, const HubOptions& options) {
-  const std::vector<std::string> wanted = wanted_files(listing.files);
+  const std::vector<std::string> wanted = wanted_files(listing.files, options.weights);
   check_loadable(id, wanted, options);
   std::vector<std::string> absent;
   for (const std::string& name : wanted)

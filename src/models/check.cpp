@@ -8,7 +8,6 @@
 #include "checkpoint/dummy_checkpoint.h"
 #include "checkpoint/headers_only.h"
 #include "conclave/error.h"
-#include "device/cpu_features.h"
 #include "device/described_device.h"
 #include "moe/select.h"
 #include "ops/ops.h"
@@ -66,10 +65,10 @@ ModelCheck check_model(const Checkpoint& weights, const CheckOptions& options) {
   if (!asked) return check;  // what cannot be described cannot be planned
 
   check.size = asked->size;
-  if (check.size.weight_bytes > usable_memory())
+  if (check.size.weight_bytes > here->caps().memory_bytes)
     check.notes.push_back(fmt::format("the weights take {:.3f} GB and this process may use {:.3f} GB of memory",
                                       static_cast<double>(check.size.weight_bytes) / 1e9,
-                                      static_cast<double>(usable_memory()) / 1e9));
+                                      static_cast<double>(here->caps().memory_bytes) / 1e9));
   check.devices.push_back(check_device(*asked, here->caps(), options.moe_backend));
   for (const std::string& name : options.devices)
     check.devices.push_back(check_device(*asked, describe_device(name)->caps(), options.moe_backend));

@@ -15,7 +15,7 @@ namespace conclave {
 struct CheckOptions {
   std::vector<std::string> devices;  // device/described_device.h; this machine comes first in any case
   std::string moe_backend = "auto";
-  bool deep = false;             // read the values of scales too, not only names, types and shapes
+  bool deep = false;  // read the values of scales too, not only names, types and shapes
 };
 
 struct DeviceCheck {

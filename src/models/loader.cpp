@@ -44,7 +44,8 @@ Loader::Loader(const ModelConfig& config, const Checkpoint& checkpoint, const Qu
 }
 
 std::int64_t Loader::share(std::int64_t whole, std::string_view what) {
-  if (whole % context_.ranks != 0) problem_once("", fmt::format("{} {} cannot be divided among {} ranks", whole, what, context_.ranks));
+  if (whole % context_.ranks != 0)
+    problem_once("", fmt::format("{} {} cannot be divided among {} ranks", whole, what, context_.ranks));
   return ceil_div<std::int64_t>(whole, context_.ranks);
 }
 

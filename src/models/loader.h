@@ -51,8 +51,8 @@ class Loader {
                const TensorSource& source);
   const TensorSource& source() const { return checkpoint_; }
 
-  // What is left of a width, and so on, for one rank of tensor parallelism (LoadContext::ranks, else all of it): every rank an equal
-  // part of what is divided between linears, and inputs and outputs of the block whole. "the experts' width" for messages.
+  // What is left of a width, and so on, for one rank of tensor parallelism (LoadContext::ranks, else all of it): every rank an
+  // equal part of what is divided between linears, and inputs and outputs of the block whole. "the experts' width" for messages.
   std::int64_t share(std::int64_t whole, std::string_view what);
   // The same for what several ranks may hold as a whole each: key-value heads, of which there are few.
   std::int64_t share_or_copy(std::int64_t whole, std::string_view what);

@@ -30,10 +30,10 @@ struct ModelSize {
   // Weights and biases, without scales; tied ones once. `active` are those that one token meets: of the routed experts the chosen
   // ones. `embedding` is part of both, unless it serves as head too; some publishers leave it out of what is active.
   std::int64_t parameters = 0, active = 0, embedding = 0;
-  std::int64_t weight_bytes = 0;                    // with scales
-  std::int64_t expert_bytes = 0;                    // of these, routed experts with their biases
-  std::int64_t kv_values_per_token = 0;             // in the cache, all layers together
-  bool latent_kv = false;                           // of these, keys and values are one vector for all heads (MLA)
+  std::int64_t weight_bytes = 0;         // with scales
+  std::int64_t expert_bytes = 0;         // of these, routed experts with their biases
+  std::int64_t kv_values_per_token = 0;  // in the cache, all layers together
+  bool latent_kv = false;                // of these, keys and values are one vector for all heads (MLA)
 };
 
 // What was decided while loading, for people: one line per distinct problem of experts, and one per kind of tensor.
@@ -82,8 +82,8 @@ struct LoadContext {
   // Of a plan: what one of so many tensor-parallel ranks would hold of the model that was planned as `whole`.
   std::int32_t ranks = 1;
   const ModelReport* whole = nullptr;
-  std::int32_t max_tokens = 512;     // most rows of one step
-  std::int32_t max_context = 0;      // longest sequence; 0: as long as the model knows positions
+  std::int32_t max_tokens = 512;                     // most rows of one step
+  std::int32_t max_context = 0;                      // longest sequence; 0: as long as the model knows positions
   std::vector<std::string>* all_problems = nullptr;  // gets every problem of the files; the error that is thrown tells twenty
   // Called now and then with bytes of weights prepared so far, of all; may be empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};

@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/dummy_checkpoint.h"
 #include "io/file_set.h"
+#include "tensor/dtype.h"
 
 namespace conclave {
 
@@ -18,12 +19,23 @@ struct DownloadWatch {
   std::function<bool()> cancelled;
 };
 
-// "": the built-in model; else a folder, or a model of the hub (hub/model_source.h). Throws Error.
-std::shared_ptr<const FileSet> open_model_files(const std::string& model, const DownloadWatch& = {});
+// "": the built-in model; else a folder, or a model of the hub (hub/model_source.h), of which no weights are fetched for load
+// format "dummy". Throws Error.
+std::shared_ptr<const FileSet> open_model_files(const std::string& model, std::string_view load_format, const DownloadWatch& = {});
 
 // The weights of a model: its own ("auto"), or stand-ins in their formats ("dummy"), with or without values. Throws Error.
 inline constexpr std::string_view kLoadFormats[] = {"auto", "dummy"};
-std::unique_ptr<Checkpoint> open_weights(std::shared_ptr<const FileSet>, std::string_view load_format,
-                                         DummyValues = DummyValues::random);
+std::unique_ptr<Checkpoint> open_weights(std::shared_ptr<const FileSet>, std::string_view load_format, DummyValues);
+
+// The cache that a caller asks for: so many bytes, or else room for so many tokens of that type.
+struct CacheAsked {
+  std::int64_t tokens = 0, bytes = 0;
+  DType dtype = DType::bf16;
+};
+
+// The weights with their values, of a model that is to run beside such a cache. Stand-ins are memory of this process: what it
+// cannot hold is refused before the first is made (Error{out_of_memory}). Files larger than memory only make a model slow, which is
+// said as a warning.
+std::unique_ptr<Checkpoint> open_weights_to_run(std::shared_ptr<const FileSet>, std::string_view load_format, const CacheAsked&);
 
 }  // namespace conclave

@@ -1,6 +1,6 @@
 #pragma once
-// Over how many ranks a model can be split, why not over others, and what each rank then holds. Found by planning what one rank has:
-// the same model with its share of every width (Loader::share).
+// Over how many ranks a model can be split, why not over others, and what each rank then holds. Found by planning what one rank
+// has: the same model with its share of every width (Loader::share).
 #include <cstdint>
 #include <string>
 #include <vector>

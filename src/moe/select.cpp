@@ -76,6 +76,8 @@ void choose(Selection& selection) {
   selection.chosen = named->backend;
 }
 
+}  // namespace
+
 std::string checked_name(std::string_view wanted, std::span<const MoeBackend* const> backends) {
   std::vector<std::string_view> known(std::begin(kIntents), std::end(kIntents));
   for (const MoeBackend* b : backends) known.push_back(b->name());
@@ -85,8 +87,6 @@ std::string checked_name(std::string_view wanted, std::span<const MoeBackend* co
                                              fmt::join(known, ", ")));
   return name;
 }
-
-}  // namespace
 
 Selection select_backend(const MoeProblem& problem, const DeviceCaps& caps, std::span<const MoeBackend* const> backends,
                          std::string_view wanted) {

@@ -35,8 +35,11 @@ struct Selection {
   void refuse_chosen(Why, std::string words);
 };
 
-// Throws Error{bad_input} naming the nearest valid name when `wanted` is neither an intent nor a backend. '-' equals '_', case
-// does not matter. A named backend that cannot is Error{unsupported}. The reference backend is chosen only by name, or when nothing
+// `wanted` as it is understood: '-' equals '_', case does not matter. Throws Error{bad_input} naming the nearest valid name when it
+// is neither an intent nor a backend.
+std::string checked_name(std::string_view wanted, std::span<const MoeBackend* const>);
+
+// Throws what checked_name() does. A named backend that cannot is Error{unsupported}. The reference backend is chosen only by name, or when nothing
 // else can and the problem is tiny enough for it. Pure: caps may be those of a machine that is not there.
 Selection select_backend(const MoeProblem&, const DeviceCaps&, std::span<const MoeBackend* const>,
                          std::string_view wanted = kDefaultBackend);

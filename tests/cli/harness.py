@@ -122,3 +122,13 @@ def read_safetensors(path):
         values = struct.unpack(f"<{(end - begin) // 4}{code}", data[8 + size + begin:8 + size + end])
         tensors[name] = (entry["shape"], list(values))
     return tensors
+
+
+def edit_header(file, change):
+    """Rewrites the header of a safetensors file; the data stays where it is."""
+    data = file.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    file.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length:])

@@ -44,3 +44,12 @@ class Hub(Program):
                 self.assertEqual(process.returncode, 130, errors)
                 self.assertEqual(out, b"")
                 self.assertIn(b"conclave: the download of model 'org/tiny' was stopped", errors)
+
+    def test_dummy_weights_need_no_download_of_weights(self):
+        env = environment(HF_ENDPOINT=f"http://127.0.0.1:{self.port}", HF_HOME=str(self.folder / "cache"), HF_HUB_CACHE="")
+        for words in (["inspect", "org/tiny"], ["check", "org/tiny"], ["logits", "org/tiny", "--ids", "5"],
+                      ["run", "org/tiny", "--ids", "5", "--skip-tokenizer-init", "--max-tokens", "2"]):
+            with self.subTest(words[0]):
+                self.succeed(*words, "--load-format", "dummy", env=env)
+        self.assertIn("config.json", self.log.read_text())
+        self.assertNotIn("safetensors", self.log.read_text())

@@ -5,7 +5,7 @@ from harness import BF16, NVFP4, SOURCE, Program, read_safetensors
 class InspectLogits(Program):
     def test_inspect_says_what_it_is_and_what_runs_it(self):
         text = self.succeed("inspect", NVFP4, "--tensors").stdout
-        for word in ("Qwen3MoeForCausalLM: 3 layers, hidden 256", "360 tensors", "NVFP4", "reference: can", "* cpu_pipeline: can",
+        for word in ("Qwen3MoeForCausalLM: 3 layers, hidden 256", "360 tensors", "NVFP4", "reference: can", "* cpu_latency: can",
                      "KV scales: 3 of 3 layers published", "model.layers.0.self_attn.k_proj.k_scale", "lm_head.weight"):
             self.assertIn(word, text)
         self.assertIn("Qwen3MoeForCausalLM: 8 layers", self.succeed("inspect").stdout)

@@ -1,7 +1,12 @@
-"""--load-format dummy: the published models from their config.json alone, cut to two layers."""
+"""--load-format dummy: the published models from their config.json alone, cut to a few layers."""
 import json
+import os
+import resource
+import shutil
+import subprocess
+import unittest
 
-from harness import BF16, SOURCE, Program
+from harness import BF16, NVFP4, PATIENCE, PROGRAM, SANITIZED, SOURCE, Program, edit_header, environment
 
 CONFIGS = SOURCE / "tests" / "data" / "configs"
 # Widths are the published ones but for these, so that each takes seconds and less than 2 GB.
@@ -16,6 +21,9 @@ CUTS = {
     "llama-4-scout": {"num_local_experts": 2, "intermediate_size": 2048},
     "minimax-m2": {"num_local_experts": 8},
     "mixtral-8x7b": {"num_local_experts": 2, "intermediate_size": 3584},
+    # Mixer, experts, attention, experts: two layers would leave out one of the three.
+    "nemotron-3-nano-30b-a3b": {"num_hidden_layers": 4, "hybrid_override_pattern": "ME*E", "n_routed_experts": 16},
+    "nemotron-nano-9b-v2": {"num_hidden_layers": 3, "hybrid_override_pattern": "M-*"},
     "qwen1.5-moe-a2.7b": {"num_experts": 8},
     "qwen3-30b-a3b": {"num_experts": 16},
 }
@@ -58,11 +66,50 @@ class LoadFormat(Program):
         self.fail_with(1, ["holds no weights", "--load-format dummy"], "logits", self.cut("gpt-oss-20b"), "--ids", "1")
         self.assertNotEqual(self.run_program("logits", BF16, "--ids", "1", "--load-format", "fast").returncode, 0)
 
-    def test_a_model_beyond_memory_is_refused_with_both_numbers(self):
+    def limited(self, megabytes, *words):
+        """The finished process, which may take so much memory."""
+        most = megabytes << 20
+        return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE, env=environment(),
+                              cwd=self.cwd, check=False, stdin=subprocess.DEVNULL,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)))
+
+    @unittest.skipIf(SANITIZED, "a sanitizer takes terabytes of addresses before the program begins: no limit can be set")
+    def test_stand_ins_beyond_memory_are_refused_with_all_numbers(self):
         folder = self.folder / "r1"
         folder.mkdir()
         (folder / "config.json").write_bytes((CONFIGS / "deepseek-r1.json").read_bytes())
         for words in (["logits", folder, "--ids", "1"], ["run", folder, "--ids", "1", "--skip-tokenizer-init"]):
-            done = self.fail_with(1, "its weights take 673", *words, "--load-format", "dummy")
-            self.assertRegex(done.stderr, r"take 673\.\d+ GB and this process may use \d+\.\d+ GB")
-        self.assertIn("GB and this process may use", self.run_program("check", folder, "--load-format", "dummy").stdout)
+            done = self.limited(4096, *words, "--load-format", "dummy")
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"the weights take 67\d\.\d+ GB, the KV cache .* 0\.000 GB, .* may use [34]\.\d+ GB of memory")
+        done = self.limited(4096, "check", folder, "--load-format", "dummy")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"note: the weights take 67\d\.\d+ GB and this process may use [34]\.\d+ GB of memory")
+
+    @unittest.skipIf(SANITIZED, "a sanitizer takes terabytes of addresses before the program begins: no limit can be set")
+    def test_a_cache_beside_the_weights_counts(self):
+        folder = self.cut("qwen3-30b-a3b")  # 2 layers: 4 KB of cache per token in bf16
+        words = ["run", folder, "--load-format", "dummy", "--ids", "1", "--skip-tokenizer-init", "--max-tokens", "1"]
+        for asked, gigabytes in ((["--max-model-len", "40960"], "0.168"), (["--max-model-len", "40960", "--kv-cache-dtype", "fp8"], "0.084")):
+            done = self.limited(200, *words, *asked)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"the KV cache that was asked for {gigabytes} GB", done.stderr)
+
+    def test_files_beyond_memory_are_warned_of(self):
+        folder = self.folder / "large"
+        shutil.copytree(NVFP4, folder)
+        extra = 1 << 42  # more than any machine's memory, and a hole in the file
+        file = folder / "model.safetensors"
+
+        def add_tensor(header):
+            end = max(entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__")
+            header["model.layers.0.self_attn.rotary_emb.inv_freq"] = {"dtype": "U8", "shape": [extra],
+                                                                      "data_offsets": [end, end + extra]}
+        edit_header(file, add_tensor)
+        try:
+            os.truncate(file, file.stat().st_size + extra)
+        except OSError as error:
+            self.skipTest(f"this file system has no files of 4 TB: {error}")
+        done = self.succeed("logits", folder, "--ids", "5")
+        self.assertRegex(done.stderr, r"the weights take 4398\.\d+ GB and this process may use \d+\.\d+ GB of memory")
+        self.assertRegex(self.succeed("logits", NVFP4, "--ids", "5").stderr, "^$")

@@ -1,4 +1,5 @@
 """What the program does with wrong words, wrong options and the environment."""
+import re
 import shutil
 import subprocess
 
@@ -88,6 +89,20 @@ class Usage(Program):
     def test_nothing_to_answer_without_a_tokenizer(self):
         self.fail_with(1, "token", "run", BF16, "hello", "--skip-tokenizer-init")
         self.fail_with(2, "conclave run --ids", "chat", BF16, "--skip-tokenizer-init")
+
+    def test_a_wrong_value_of_any_option_is_2(self):
+        free = ("--model", "--system", "--stop", "--out")  # whose value may be any text, or names a file
+        needed = {"run": ["hello"], "logits": ["--ids", "5"]}
+        seen = 0
+        for command in COMMANDS:
+            for option in re.findall(r"(--[\w-]+) (?:INT|FLOAT|TEXT)", self.succeed(command, "--help").stdout):
+                if option in free:
+                    continue
+                with self.subTest(command, option=option):
+                    words = [] if option == "--ids" else needed.get(command, [])
+                    self.assertIn("no-such", self.fail_with(2, [], command, *words, option, "no-such").stderr)
+                    seen += 1
+        self.assertGreater(seen, 40)
 
     def test_values_that_cannot_be_are_2_whoever_finds_them(self):
         """The parser, the engine's limits, the model's vocabulary, the environment: to a script it is the same mistake."""

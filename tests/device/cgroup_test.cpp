@@ -34,7 +34,7 @@ class Cgroups : public testing::Test {
 
 TEST_F(Cgroups, NothingThereMeansNoLimit) {
   EXPECT_TRUE(std::isinf(limits().cpus));
-  EXPECT_EQ(limits().memory_bytes, CgroupLimits::kNone);
+  EXPECT_EQ(limits().memory_left, CgroupLimits::kNone);
 }
 
 TEST_F(Cgroups, V2ReadsItsOwnGroup) {
@@ -43,7 +43,7 @@ TEST_F(Cgroups, V2ReadsItsOwnGroup) {
   write("sys/fs/cgroup/app/cpu.max", "150000 100000\n");
   write("sys/fs/cgroup/app/memory.max", "1073741824\n");
   EXPECT_DOUBLE_EQ(limits().cpus, 1.5);
-  EXPECT_EQ(limits().memory_bytes, 1 << 30);
+  EXPECT_EQ(limits().memory_left, 1 << 30);
 }
 
 TEST_F(Cgroups, V2TakesTheTightestOfAllGroupsAround) {
@@ -56,7 +56,26 @@ TEST_F(Cgroups, V2TakesTheTightestOfAllGroupsAround) {
   write("sys/fs/cgroup/slice/unit/leaf/cpu.max", "max 100000\n");
   write("sys/fs/cgroup/slice/unit/leaf/memory.max", "2000000\n");
   EXPECT_DOUBLE_EQ(limits().cpus, 2.0);
-  EXPECT_EQ(limits().memory_bytes, 1000000);
+  EXPECT_EQ(limits().memory_left, 1000000);
+}
+
+TEST_F(Cgroups, MemoryInUseIsTakenOffTheLimitAndFilePagesAreNot) {
+  write("proc/self/mountinfo", kV2Mount);
+  write("proc/self/cgroup", "0::/app\n");
+  write("sys/fs/cgroup/app/memory.max", "1000000\n");
+  write("sys/fs/cgroup/app/memory.current", "700000\n");
+  EXPECT_EQ(limits().memory_left, 300000);
+  write("sys/fs/cgroup/app/memory.stat", "anon 100000\ninactive_anon 100000\ninactive_file 400000\nactive_file 50000\n");
+  EXPECT_EQ(limits().memory_left, 750000);
+  write("sys/fs/cgroup/app/memory.current", "2000000\n");  // over its limit
+  EXPECT_EQ(limits().memory_left, 0);
+
+  write("proc/self/mountinfo", "32 31 0:28 / /sys/fs/cgroup/memory ro,nosuid - cgroup cgroup rw,memory\n");
+  write("proc/self/cgroup", "4:memory:/app\n");
+  write("sys/fs/cgroup/memory/app/memory.limit_in_bytes", "1000000\n");
+  write("sys/fs/cgroup/memory/app/memory.usage_in_bytes", "900000\n");
+  write("sys/fs/cgroup/memory/app/memory.stat", "active_file 7\ntotal_inactive_file 200000\ntotal_active_file 100000\n");
+  EXPECT_EQ(limits().memory_left, 400000);
 }
 
 TEST_F(Cgroups, V2InANamespaceLimitsAtTheMount) {
@@ -78,7 +97,7 @@ TEST_F(Cgroups, V1InAContainerWithoutANamespace) {
   write("sys/fs/cgroup/cpu,cpuacct/inner/cpu.cfs_period_us", "100000\n");
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "536870912\n");
   EXPECT_DOUBLE_EQ(limits().cpus, 4.0);
-  EXPECT_EQ(limits().memory_bytes, 512 << 20);
+  EXPECT_EQ(limits().memory_left, 512 << 20);
 }
 
 TEST_F(Cgroups, BothVersionsSideBySide) {
@@ -92,7 +111,7 @@ TEST_F(Cgroups, BothVersionsSideBySide) {
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   write("sys/fs/cgroup/memory/job/7/memory.limit_in_bytes", "4096000\n");
   EXPECT_TRUE(std::isinf(limits().cpus));
-  EXPECT_EQ(limits().memory_bytes, 4096000);
+  EXPECT_EQ(limits().memory_left, 4096000);
 }
 
 TEST_F(Cgroups, NonsenseLimitsNothing) {
@@ -102,7 +121,7 @@ TEST_F(Cgroups, NonsenseLimitsNothing) {
   write("sys/fs/cgroup/memory.max", "-5\n");
   write("etc/cpu.max", "100000 100000\n");
   EXPECT_TRUE(std::isinf(limits().cpus));
-  EXPECT_EQ(limits().memory_bytes, CgroupLimits::kNone);
+  EXPECT_EQ(limits().memory_left, CgroupLimits::kNone);
 }
 
 }  // namespace

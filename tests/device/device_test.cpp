@@ -16,7 +16,8 @@ TEST(CpuDevice, SaysWhatItIs) {
   EXPECT_FALSE(device->caps().name.empty());
   EXPECT_EQ(device->caps().isa, detect_cpu_isa());
   EXPECT_EQ(device->caps().threads, usable_threads());
-  EXPECT_EQ(device->caps().memory_bytes, usable_memory());
+  EXPECT_GT(device->caps().memory_bytes, std::int64_t{16} << 20);
+  EXPECT_LT(device->caps().memory_bytes, std::int64_t{1} << 50);
 }
 
 TEST(CpuDevice, ItsStreamsRunOnItsPool) {

@@ -15,6 +15,7 @@ FakeEngine::FakeEngine(std::unique_ptr<FakeModel> fake, EngineOptions options, s
   LoadedModel loaded;
   loaded.location = "fake";
   loaded.device = std::move(device);
+  loaded.memory_bytes = loaded.device->caps().memory_bytes;
   loaded.ops = make_reference_ops();
   loaded.model = std::move(fake);
   loaded.tokenizer = std::move(tokenizer);

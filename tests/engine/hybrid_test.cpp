@@ -2,6 +2,7 @@
 // what it gets alone.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "models/single_sequence.h"
@@ -111,6 +112,51 @@ TEST(Hybrid, TheStatesAreCountedAsMemoryOfTheCache) {
   const ModelInfo& info = engine->info();
   const std::int64_t state = 2 * 4 * (3 * (64 + 2 * 16) + 4 * 16 * 8), token = 2 * 2 * 16 * 4;
   EXPECT_EQ(info.kv_cache_bytes, info.kv_cache_tokens * token + info.max_num_seqs * state);
+}
+
+// B077: every pair of options works or is refused by name.
+TEST(Hybrid, B077_EveryPairOfOptionsWorksOrIsRefused) {
+  struct Choice {
+    const char* name;
+    void (*set)(EngineOptions&);
+  };
+  const Choice choices[] = {
+      {"fp8 cache", [](EngineOptions& o) { o.kv_cache_dtype = "fp8"; }},
+      {"reference", [](EngineOptions& o) { o.reference = true; }},
+      {"dummy weights", [](EngineOptions& o) { o.load_format = "dummy"; }},
+      {"chunks of two", [](EngineOptions& o) { o.max_num_seqs = o.max_num_batched_tokens = 2; }},
+      {"preemption", [](EngineOptions& o) { o.max_model_len = 128, o.kv_cache_tokens = 144; }},
+      {"latency", [](EngineOptions& o) { o.moe_backend = "latency"; }},
+      {"no verification", [](EngineOptions& o) { o.verify = false; }},
+      {"chat template", [](EngineOptions& o) { o.chat_template = "{{ messages }}"; }},
+  };
+  EngineOptions plain = hybrid_options("engine_hybrid_pairs");
+  plain.kv_cache_dtype = "auto";
+  for (const Choice& a : choices) {
+    for (const Choice& b : choices) {
+      EngineOptions options = plain;
+      a.set(options);
+      b.set(options);
+      const std::string pair = std::string(a.name) + " and " + b.name;
+      try {
+        const auto engine = Engine::open(options);
+        ASSERT_TRUE(options.chat_template.empty()) << pair;
+        const auto stream = submit(*engine, ids_request({5, 3, 8}, 4));
+        run(*engine);
+        EXPECT_EQ(read_all(*stream).tokens.size(), 4u) << pair;
+        const bool fp8 = options.kv_cache_dtype == "fp8";
+        EXPECT_EQ(engine->info().kv_cache_dtype, fp8 ? "f8e4m3" : options.reference ? "f32" : "bf16") << pair;
+        const auto told = std::count_if(engine->info().notes.begin(), engine->info().notes.end(),
+                                        [](const std::string& note) { return note.find("fp8 KV cache") != std::string::npos; });
+        EXPECT_EQ(told, fp8 ? 1 : 0) << pair;
+      } catch (const Error& e) {
+        EXPECT_FALSE(options.chat_template.empty()) << pair << ": " << e.what();
+        EXPECT_NE(std::string(e.what()).find("chat_template needs the tokenizer that skip_tokenizer_init leaves out"),
+                  std::string::npos)
+            << e.what();
+      }
+    }
+  }
 }
 
 }  // namespace

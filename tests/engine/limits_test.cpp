@@ -64,6 +64,29 @@ TEST(Limits, WhatWasAskedForIsGivenOrRefused) {
   EXPECT_EQ(cache.max_model_len, 112);
 }
 
+// B074: absent scales are stated once, with what follows from it.
+TEST(Limits, B074_AnFp8CacheWithoutScalesIsToldOnce) {
+  KvSpec spec = tiny_spec();
+  const auto notes_of = [&](const char* dtype) {
+    EngineOptions o;
+    o.kv_cache_dtype = dtype;
+    std::vector<std::string> notes;
+    decide_cache_limits(o, decide_step_limits(o), spec, 2048, std::int64_t{8} << 30, notes);
+    return notes;
+  };
+  ASSERT_EQ(notes_of("fp8").size(), 1u);
+  EXPECT_NE(notes_of("fp8")[0].find("8 of 8 layers"), std::string::npos) << notes_of("fp8")[0];
+  EXPECT_NE(notes_of("fp8")[0].find("beyond 448"), std::string::npos) << notes_of("fp8")[0];
+  EXPECT_TRUE(notes_of("auto").empty());
+  EXPECT_TRUE(notes_of("f32").empty());
+  spec.k_scales.assign(8, 0.05f);
+  spec.v_scales.assign(8, 0.04f);
+  EXPECT_TRUE(notes_of("fp8").empty());
+  spec.k_scales[3] = spec.v_scales[3] = 1.0f;
+  ASSERT_EQ(notes_of("fp8").size(), 1u);
+  EXPECT_NE(notes_of("fp8")[0].find("1 of 8 layers"), std::string::npos) << notes_of("fp8")[0];
+}
+
 TEST(Limits, RecurrentStatesComeOutOfTheCachesMemory) {
   KvSpec spec = tiny_spec();
   spec.recurrent = {.layers = 2, .history_rows = 3, .history_channels = 1024, .heads = 8, .head_dim = 16, .state_size = 992};

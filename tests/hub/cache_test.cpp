@@ -63,19 +63,51 @@ TEST(Offline, AHubThatIsDownLeavesTheCacheUsable) {
 TEST(Cache, MissingFiles) {
   const TemporaryFolder folder;
   using Names = std::vector<std::string>;
-  EXPECT_EQ(missing_from(folder.path() / "none"), (Names{"config.json", "model.safetensors"}));
+  EXPECT_EQ(missing_from(folder.path() / "none", true), (Names{"config.json", "model.safetensors"}));
   folder.write("config.json", "{}");
   folder.write("model.safetensors.index.json",
                R"({"weight_map": {"x": "2.safetensors", "y": "1.safetensors", "z": "1.safetensors"}})");
-  EXPECT_EQ(missing_from(folder.path()), (Names{"1.safetensors", "2.safetensors"}));
+  EXPECT_EQ(missing_from(folder.path(), true), (Names{"1.safetensors", "2.safetensors"}));
   fs::create_symlink("../gone", folder.path() / "1.safetensors");
   folder.write("2.safetensors", "");
-  EXPECT_EQ(missing_from(folder.path()), Names{"1.safetensors"});
+  EXPECT_EQ(missing_from(folder.path(), true), Names{"1.safetensors"});
   folder.write("model.safetensors.index.json", R"({"weight_map": {"x": "../2.safetensors"}})");
-  EXPECT_NE(refusal(Errc::corrupt, [&] { missing_from(folder.path()); }).find("not a plain file name"), std::string::npos);
+  EXPECT_NE(refusal(Errc::corrupt, [&] { missing_from(folder.path(), true); }).find("not a plain file name"), std::string::npos);
   fs::remove(folder.path() / "model.safetensors.index.json");
   folder.write("model.safetensors", "");
-  EXPECT_EQ(missing_from(folder.path()), Names{});
+  EXPECT_EQ(missing_from(folder.path(), true), Names{});
+}
+
+TEST(WithoutWeights, OnlyConfigurationAndTokenizerAreFetched) {
+  const FakeHub hub;
+  HubOptions options = hub.options();
+  options.weights = false;
+  const auto small = std::vector<std::string>{"config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"};
+  EXPECT_EQ(resolve_model(kRepository, options)->names(), small);
+  EXPECT_EQ(hub.count("safetensors"), 0);
+
+  options.offline = true;
+  EXPECT_EQ(resolve_model(kRepository, options)->names(), small);
+  options.weights = true;
+  EXPECT_NE(refusal(Errc::not_found, [&] { resolve_model(kRepository, options); }).find("lacks 'model.safetensors'"),
+            std::string::npos);
+  options.offline = false;
+  EXPECT_EQ(resolve_model(kRepository, options)->names().size(), 7u) << "weights follow when they are needed";
+
+  const FakeHub other("listed", R"(["config.json", "pytorch_model.bin"])");
+  options = other.options();
+  options.weights = false;
+  EXPECT_EQ(resolve_model(kRepository, options)->names(), std::vector<std::string>{"config.json"});
+}
+
+TEST(WithoutWeights, AnInterruptedFetchIsCompletedAlsoForACommit) {
+  const FakeHub hub;
+  HubOptions options = hub.options();
+  options.weights = false;
+  const std::string spec = std::string(kRepository) + "@" + std::string(kCommit);
+  resolve_model(spec, options);
+  fs::remove(hub.snapshot() / "tokenizer.json");
+  EXPECT_EQ(resolve_model(spec, options)->names().size(), 4u);
 }
 
 TEST(Cache, ARefThatIsNoCommitIsNotBelieved) {

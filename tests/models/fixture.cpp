@@ -37,12 +37,13 @@ std::vector<T> References::values(const std::string& name) const {
 std::vector<float> References::floats(const std::string& name) const { return values<float>(name); }
 std::vector<std::int32_t> References::ints(const std::string& name) const { return values<std::int32_t>(name); }
 
-LoadedModel load_fixture(std::shared_ptr<const FileSet> files, Path path) {
+LoadedModel load_fixture(std::shared_ptr<const FileSet> files, Path path, std::int32_t max_context) {
   LoadedModel out;
   out.checkpoint = Checkpoint::open(std::move(files));
   out.device = open_cpu_device();
   out.ops = path == Path::reference ? make_reference_ops() : make_cpu_ops(out.device->caps());
   LoadContext context{*out.device, *out.ops, path == Path::reference ? "reference" : "auto"};
+  context.max_context = max_context;
   out.model = load_model(*out.checkpoint, context);
   return out;
 }

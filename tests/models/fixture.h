@@ -67,7 +67,7 @@ struct LoadedModel {
   Run run(const std::vector<std::int32_t>& ids, int new_tokens, DType kv, int chunk = 512) const;
 };
 enum class Path { reference, fast };
-LoadedModel load_fixture(std::shared_ptr<const FileSet>, Path);
+LoadedModel load_fixture(std::shared_ptr<const FileSet>, Path, std::int32_t max_context = 0);
 
 // How two blocks of logits [rows, vocab] differ.
 struct Difference {

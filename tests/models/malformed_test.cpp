@@ -162,6 +162,20 @@ TEST(Malformed, B074_CacheScalesWithoutALayerAreRefused) {
   expect_mentions(complaint(model), {moved + " is a scale of a KV cache"});
 }
 
+// B074: the published scales are what an FP8 cache uses; without them the numbers are others.
+TEST(Malformed, B074_CacheScalesChangeWhatAnFp8CacheHolds) {
+  const auto logits = [](float scale) {
+    EditableModel model(kNvfp4);
+    for (const char* layer : {"0", "1", "2"})
+      for (const char* name : {".self_attn.k_proj.k_scale", ".self_attn.v_proj.v_scale"})
+        std::memcpy(model.tensor("model.layers." + std::string(layer) + name).data(), &scale, sizeof(scale));
+    return load_fixture(std::make_shared<EditableModel>(model), Path::fast).run({5, 17, 42, 8}, 1, DType::f8e4m3).logits;
+  };
+  const std::vector<float> calibrated = logits(0.05f), absent = logits(1.0f);
+  EXPECT_EQ(calibrated, logits(0.05f));
+  EXPECT_NE(calibrated, absent);
+}
+
 // B003: an expert without input scales loads where the kernel keeps its activations as they are.
 TEST(Malformed, B003_MissingInputScalesAreAllowedForWeightOnlyKernels) {
   EditableModel model(kNvfp4);

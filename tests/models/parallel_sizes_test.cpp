@@ -52,8 +52,8 @@ std::string problems(const Json& config, std::int32_t ranks) {
   return all;
 }
 
-const Json kFp8Blocks = {{"quantization_config",
-                          {{"quant_method", "fp8"}, {"weight_block_size", {128, 128}}, {"activation_scheme", "dynamic"}}}};
+const Json kFp8Blocks = {
+    {"quantization_config", {{"quant_method", "fp8"}, {"weight_block_size", {128, 128}}, {"activation_scheme", "dynamic"}}}};
 
 TEST(ParallelSizes, OfPublishedModels) {
   EXPECT_EQ(tensor_parallel(published("qwen3-30b-a3b")), (Sizes{1, 2, 4, 8, 16}));
@@ -82,7 +82,8 @@ TEST(ParallelSizes, QuantisedMatricesAreCutWhereBlocksEnd) {
 }
 
 TEST(ParallelSizes, SharedExpertsAreDividedToo) {
-  const Json config = changed(published("qwen1.5-moe-a2.7b"), {{"moe_intermediate_size", 2048}, {"shared_expert_intermediate_size", 640}});
+  const Json config =
+      changed(published("qwen1.5-moe-a2.7b"), {{"moe_intermediate_size", 2048}, {"shared_expert_intermediate_size", 640}});
   EXPECT_EQ(tensor_parallel(config), (Sizes{1}));  // 5 groups of 128
   EXPECT_NE(problems(config, 2).find("shared_expert.down_proj"), std::string::npos);
 }
@@ -145,7 +146,8 @@ TEST(ParallelMemory, LatentAttentionAndBlocksOfScales) {
   for (const ParallelSize& size : found.tensor_parallel) {
     const std::int64_t n = size.ranks, heads = 128 / n, h = 7168;
     const auto mlp = [&](std::int64_t inner) { return 2 * fp8(inner, h) + fp8(h, inner); };
-    const std::int64_t attention = fp8(1536, h) + fp8(heads * 192, 1536) + fp8(512 + 64, h) + fp8(heads * 256, 512) + fp8(h, heads * 128);
+    const std::int64_t attention =
+        fp8(1536, h) + fp8(heads * 192, 1536) + fp8(512 + 64, h) + fp8(heads * 256, 512) + fp8(h, heads * 128);
     const std::int64_t norms = 2 * (2 * h + 1536 + 512);
     const std::int64_t sparse = 2 * 256 * h + 2 * 256 + 257 * mlp(2048 / n);  // router and its bias in bf16; one shared expert
     const std::int64_t ends = 2 * (2 * 129280 / n * h + h);

@@ -42,7 +42,7 @@ struct Published {
   const char* name;
   std::int64_t parameters;     // exact, of the text model: worked out from the widths, apart from this code
   double billions, active;     // as the maker announces them
-  bool active_with_embedding;  // OpenAI and MiniMax leave the embedding out of what is active
+  bool active_with_embedding;  // OpenAI, MiniMax and NVIDIA leave the embedding out of what is active
   std::int64_t kv_values;      // per token, by hand: layers * 2 * kv heads * head size, or layers * (latent + rope)
   std::string names_a_tensor;
 };
@@ -75,7 +75,7 @@ TEST_P(PublishedSize, ListsItsTensors) {
 
 TEST(LoadFormat, AnUnknownOneIsRefusedByName) {
   try {
-    open_weights(std::make_shared<ConfigOnly>("mixtral-8x7b"), "dumy");
+    open_weights(std::make_shared<ConfigOnly>("mixtral-8x7b"), "dumy", DummyValues::none);
     FAIL() << "accepted";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), Errc::bad_input);
@@ -109,6 +109,10 @@ INSTANTIATE_TEST_SUITE_P(Models, PublishedSize,
                                                    "model.layers.23.mlp.experts.down_proj_blocks"},
                                          Published{"gpt-oss-120b", 116829156672, 116.8, 5.1, false, 36 * 2 * 8 * 64,
                                                    "model.layers.35.mlp.experts.gate_up_proj_scales"},
+                                         Published{"nemotron-nano-9b-v2", 8888227328, 8.89, 8.89, true, 4 * 2 * 8 * 128,
+                                                   "backbone.layers.54.mixer.conv1d.weight"},
+                                         Published{"nemotron-3-nano-30b-a3b", 31577940288, 31.6, 3.2, false, 6 * 2 * 2 * 128,
+                                                   "backbone.layers.51.mixer.experts.127.down_proj.weight"},
                                          Published{"mixtral-8x7b", 46702792704, 46.7, 12.9, true, 32 * 2 * 8 * 128,
                                                    "model.layers.31.block_sparse_moe.experts.7.w2.weight"}),
                          name_of);

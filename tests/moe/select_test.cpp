@@ -97,14 +97,14 @@ TEST(Selection, ChoosesByExactCapabilityForEveryFormat) {
     std::map<int, std::string> expected;  // capability (0: CPU) -> auto's choice
   };
   const std::map<int, std::string> fp4 = {{0, "cpu_latency"}, {80, "weight_only"}, {89, "weight_only"},  {90, "weight_only"},
-                                          {100, "fused_fp4"},  {103, "fused_fp4"},  {120, "weight_only"}, {121, "weight_only"}};
+                                          {100, "fused_fp4"}, {103, "fused_fp4"},  {120, "weight_only"}, {121, "weight_only"}};
   const std::map<int, std::string> others = {{0, "cpu_pipeline"},  {80, "weight_only"},  {89, "weight_only"},
                                              {90, "weight_only"},  {100, "weight_only"}, {103, "weight_only"},
                                              {120, "weight_only"}, {121, "weight_only"}};
   std::map<int, std::string> int4 = others;
   int4[0] = "cpu_latency";
-  const Row rows[] = {{kBf16, others}, {kFp8Block128, others}, {kFp8Channel, others},   {kFp8Tensor, others},
-                      {kNvfp4, fp4},   {kMxfp4, fp4},          {kInt4Group128, int4},   {kInt4Group128Zero, int4}};
+  const Row rows[] = {{kBf16, others}, {kFp8Block128, others}, {kFp8Channel, others}, {kFp8Tensor, others},
+                      {kNvfp4, fp4},   {kMxfp4, fp4},          {kInt4Group128, int4}, {kInt4Group128Zero, int4}};
   for (const Row& row : rows)
     for (const auto& [capability, name] : row.expected) {
       const Selection s = select_backend(problem_of(row.weights), machine(capability), all_backends());

@@ -78,7 +78,7 @@ Tensor AttentionCase::attend(Bench& bench, const PagedKv& kv, const std::vector<
   return out;
 }
 
-Tensor AttentionCase::run(Bench& bench, const Cache& cache) const {
+Tensor AttentionCase::run(Bench& bench, const Cache& cache, std::size_t first_sequence, std::size_t count) const {
   std::vector<SequenceRows> rows;
   std::vector<float> q;
   for (const Sequence& s : sequences_) {
@@ -87,7 +87,22 @@ Tensor AttentionCase::run(Bench& bench, const Cache& cache) const {
     q.insert(q.end(), s.q.begin(), s.q.end());
   }
   const std::int64_t tokens = rows.empty() ? 0 : rows.back().first_row + rows.back().rows;
-  return attend(bench, cache.kv, rows, Tensor({tokens, spec_.heads, spec_.head_dim}, std::move(q)));
+  const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first_sequence);
+  return attend(bench, cache.kv, {begin, begin + static_cast<std::ptrdiff_t>(count)},
+                Tensor({tokens, spec_.heads, spec_.head_dim}, std::move(q)));
+}
+
+Tensor AttentionCase::read_keys(Bench& bench, const Cache& cache, std::size_t sequence, std::int64_t first,
+                                std::int64_t count) const {
+  Tensor out({count, spec_.kv_heads, spec_.head_dim});
+  bench.ops().read_keys(cache.kv, sequences_[sequence].pages, first, out.view(), bench.stream());
+  return out;
+}
+
+std::vector<float> AttentionCase::keys(std::size_t sequence, std::int64_t first, std::int64_t count) const {
+  const auto width = static_cast<std::ptrdiff_t>(spec_.kv_heads) * spec_.head_dim;
+  const auto begin = sequences_[sequence].k.begin() + first * width;
+  return {begin, begin + count * width};
 }
 
 Tensor AttentionCase::run_alone(Bench& bench, const Cache& cache, std::size_t sequence, std::int32_t row) const {

@@ -26,10 +26,15 @@ class AttentionCase {
   };
   Cache write(Bench& bench) const;
 
-  // Attention of the whole batch -> [T, heads, values].
-  Tensor run(Bench& bench, const Cache&) const;
+  // Attention of the whole batch, or of `count` sequences of it -> [T, heads, values].
+  Tensor run(Bench& bench, const Cache& cache) const { return run(bench, cache, 0, sequences()); }
+  Tensor run(Bench& bench, const Cache&, std::size_t first, std::size_t count) const;
   // The same for row `row` of sequence `sequence` alone, as a decode step would see it.
   Tensor run_alone(Bench& bench, const Cache&, std::size_t sequence, std::int32_t row) const;
+
+  // Keys [first, first + count) of a sequence: as read_keys gives them, and as they were added.
+  Tensor read_keys(Bench& bench, const Cache&, std::size_t sequence, std::int64_t first, std::int64_t count) const;
+  std::vector<float> keys(std::size_t sequence, std::int64_t first, std::int64_t count) const;
 
   std::size_t sequences() const { return sequences_.size(); }
   std::int32_t rows(std::size_t sequence) const { return sequences_[sequence].rows; }

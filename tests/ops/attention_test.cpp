@@ -97,6 +97,34 @@ TEST_P(AttentionOf, WritesTheSameCacheAsTheReference) {
   for (Bench& bench : cpu_benches()) EXPECT_EQ(attention.write(bench).memory, want) << bench.ops().name();
 }
 
+TEST_P(AttentionOf, ReadsTheSameKeysAsTheReference) {
+  Bench reference = Bench::reference();
+  const AttentionCase attention = mixed();
+  const AttentionCase::Cache cache = attention.write(reference);
+  for (const auto& [first, count] : {std::pair<std::int64_t, std::int64_t>{0, 1}, {3, 600}}) {
+    const Tensor want = attention.read_keys(reference, cache, 3, first, count);
+    for (Bench& bench : cpu_benches())
+      EXPECT_EQ(attention.read_keys(bench, cache, 3, first, count).values, want.values) << bench.ops().name();
+    if (GetParam().dtype == DType::f32) {
+      EXPECT_EQ(want.values, attention.keys(3, first, count));
+    }
+  }
+}
+
+TEST_P(AttentionOf, SomeOfTheSequencesLeaveTheRowsOfTheOthersAlone) {
+  const AttentionCase attention = mixed();
+  std::vector<Bench> benches = cpu_benches();
+  benches.push_back(Bench::reference());
+  for (Bench& bench : benches) {
+    const AttentionCase::Cache cache = attention.write(bench);
+    Tensor want = attention.run(bench, cache);
+    const auto width = static_cast<std::ptrdiff_t>(spec_.heads) * spec_.values();
+    std::fill(want.values.begin(), want.values.begin() + attention.first_row(1) * width, std::nanf(""));
+    std::fill(want.values.begin() + attention.first_row(4) * width, want.values.end(), std::nanf(""));
+    EXPECT_TRUE(close(attention.run(bench, cache, 1, 3).values, want.values, 0, 0)) << bench.ops().name();
+  }
+}
+
 TEST(Attention, B044_OfNoRowsDoesNothing) {
   const AttentionSpec spec{2, 1, 16, 0.25f, 0, 0, {}, 0};
   const AttentionCase nothing(spec, DType::bf16, 16, 1);

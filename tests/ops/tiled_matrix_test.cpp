@@ -36,11 +36,14 @@ std::vector<float> random_rows(std::int64_t count) {
 }
 
 // [tokens, rows] of a matrix times rows x [tokens, cols].
-std::vector<float> multiply(const TiledMatrix& w, const std::vector<float>& x, std::int64_t first, std::int64_t tokens, CpuIsa isa) {
+std::vector<float> multiply(const TiledMatrix& w, const std::vector<float>& x, std::int64_t first, std::int64_t tokens,
+                            CpuIsa isa) {
   const TileMatrix& m = w.matrix();
   const KernelTable& table = kernel_table(isa);
   std::vector<IntBlock> blocks(static_cast<std::size_t>(tokens * m.blocks));
-  for (std::int64_t t = 0; t < tokens; ++t) table.to_int_blocks(&x[static_cast<std::size_t>((first + t) * m.cols)], m.cols, &blocks[static_cast<std::size_t>(t * m.blocks)]);
+  for (std::int64_t t = 0; t < tokens; ++t)
+    table.to_int_blocks(&x[static_cast<std::size_t>((first + t) * m.cols)], m.cols,
+                        &blocks[static_cast<std::size_t>(t * m.blocks)]);
   std::vector<float> out(static_cast<std::size_t>(tokens * m.rows));
   TileArgs args{};
   args.w = m;
@@ -67,7 +70,8 @@ Judged judge(const QuantMatrix& m, const std::vector<float>& x, std::int64_t tok
     codec_for(m.scheme).decode_row(m, r, row);
     for (std::int64_t t = 0; t < tokens; ++t)
       for (std::int64_t k = 0; k < m.cols; ++k) {
-        const double product = static_cast<double>(row[static_cast<std::size_t>(k)]) * static_cast<double>(x[static_cast<std::size_t>(t * m.cols + k)]);
+        const double product = static_cast<double>(row[static_cast<std::size_t>(k)]) *
+                               static_cast<double>(x[static_cast<std::size_t>(t * m.cols + k)]);
         judged.out[static_cast<std::size_t>(t * m.rows + r)] += product;
         judged.size[static_cast<std::size_t>(t * m.rows + r)] += std::abs(product);
       }
@@ -103,7 +107,8 @@ TEST_P(Tiled, IsCloseToDoubles) {
     const Judged judged = judge(owned.matrix, x, 7);
     const std::vector<float> got = multiply(TiledMatrix(owned.matrix), x, 0, 7, isa());
     for (std::size_t i = 0; i < got.size(); ++i)
-      ASSERT_LE(std::abs(static_cast<double>(got[i]) - judged.out[i]), 0x1p-15 * judged.size[i]) << rows << " rows, " << cols << " columns, " << i;
+      ASSERT_LE(std::abs(static_cast<double>(got[i]) - judged.out[i]), 0x1p-15 * judged.size[i])
+          << rows << " rows, " << cols << " columns, " << i;
   }
 }
 
@@ -114,14 +119,16 @@ TEST_P(Tiled, IsBatchInvariant) {
   for (std::int64_t first = 0; first < 9; ++first)
     for (std::int64_t count = 1; first + count <= 9; ++count) {
       const std::vector<float> some = multiply(tiled, x, first, count, isa());
-      ASSERT_EQ(std::memcmp(some.data(), &all[static_cast<std::size_t>(first * 37)], some.size() * sizeof(float)), 0) << first << " " << count;
+      ASSERT_EQ(std::memcmp(some.data(), &all[static_cast<std::size_t>(first * 37)], some.size() * sizeof(float)), 0)
+          << first << " " << count;
     }
 }
 
 TEST_P(Tiled, NeverMakesANumberOfNone) {
   const OwnedMatrix owned = random_matrix(scheme(), 16, 64);
   const TiledMatrix tiled(owned.matrix);
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
     std::vector<float> x(64, 1.0f);
     x[40] = bad;
     for (const float v : multiply(tiled, x, 0, 1, isa())) EXPECT_TRUE(std::isnan(v)) << bad;
@@ -129,7 +136,21 @@ TEST_P(Tiled, NeverMakesANumberOfNone) {
   for (const float v : multiply(tiled, std::vector<float>(64, 1e-36f), 0, 1, isa())) EXPECT_LE(std::abs(v), 1e-30f);
 }
 
-INSTANTIATE_TEST_SUITE_P(, Tiled, testing::Combine(testing::ValuesIn(runnable_isas()), testing::Values(kNvfp4, kMxfp4, kInt4Group128, kInt4Group32Zero)),
+// Columns need not fill the last block of 16.
+TEST(TiledMatrixShapes, TheLastBlockMayBeShort) {
+  const OwnedMatrix owned = random_matrix(kInt4Group128, 17, 40);
+  const std::vector<float> x = random_rows(3 * 40);
+  const Judged judged = judge(owned.matrix, x, 3);
+  for (const CpuIsa isa : runnable_isas()) {
+    const std::vector<float> got = multiply(TiledMatrix(owned.matrix), x, 0, 3, isa);
+    for (std::size_t i = 0; i < got.size(); ++i)
+      ASSERT_LE(std::abs(static_cast<double>(got[i]) - judged.out[i]), 0x1p-15 * judged.size[i]) << isa_name(isa) << " " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Tiled,
+                         testing::Combine(testing::ValuesIn(runnable_isas()),
+                                          testing::Values(kNvfp4, kMxfp4, kInt4Group128, kInt4Group32Zero)),
                          [](const auto& p) { return isa_name(std::get<0>(p.param)) + "_" + std::to_string(p.index); });
 
 // What a whole number of 16-bit integers cannot tell is what rounding leaves: at most half a step of the largest of a block.
@@ -145,7 +166,8 @@ TEST(IntBlocks, AreWithinHalfAStep) {
         const std::int32_t q = 256 * blocks[b].high[i] + blocks[b].low[i];
         sum += q;
         const float want = b * 16 + i < 165 ? x[b * 16 + i] : 0.0f;
-        ASSERT_LE(std::abs(static_cast<float>(q) * blocks[b].scale - want), 0.5001f * blocks[b].scale) << isa_name(isa) << " " << b << " " << i;
+        ASSERT_LE(std::abs(static_cast<float>(q) * blocks[b].scale - want), 0.5001f * blocks[b].scale)
+            << isa_name(isa) << " " << b << " " << i;
       }
       ASSERT_EQ(sum, blocks[b].sum);
     }

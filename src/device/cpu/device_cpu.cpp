@@ -1,6 +1,7 @@
 // The host's processor as a device.
 #include "device/cpu_features.h"
 #include "device/device.h"
+#include "device/memory.h"
 
 namespace conclave {
 namespace {

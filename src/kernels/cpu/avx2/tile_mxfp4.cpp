@@ -10,6 +10,7 @@ namespace conclave::avx2 {
 
 namespace {
 #include "kernels/cpu/avx2/vec.inc"
+
 #include "kernels/cpu/avx2/tiles.inc"
 
 struct Format : E2m1Bytes {
