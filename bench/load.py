@@ -26,7 +26,7 @@ NVFP4 = {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head"
 def linear(name, rows, cols, dtype):
     """(name, dtype, shape, two bytes that fill it) of each tensor."""
     if dtype != "NVFP4":
-        return [(name + ".weight", dtype, [rows, cols], b"\x00\x3c")]  # 2^-7 as BF16
+        return [(name + ".weight", dtype, [rows, cols], b"\x00\x3c" if dtype == "BF16" else b"\x00\x20")]  # 2^-7
     return [(name + ".weight", "U8", [rows, cols // 2], b"\x21\x9a"), (name + ".weight_scale", "F8_E4M3", [rows, cols // 16], b"\x38\x30"),
             (name + ".weight_scale_2", "F32", [], b"\x00\x3c"), (name + ".input_scale", "F32", [], b"\x00\x3c")]
 
@@ -94,7 +94,7 @@ def read_limit(path, threads):
 
 
 def load(program, folder, threads):
-    """Seconds as the program says, the most memory in use, and seconds of the whole process with one token."""
+    """Seconds as the program says, the most memory in use, and of the whole process with one token seconds and processor seconds."""
     begin = time.monotonic()
     process = subprocess.Popen([program, "run", folder, "--ids", "5", "--skip-tokenizer-init", "--max-tokens", "1", "--threads",
                                 str(threads)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -102,7 +102,7 @@ def load(program, folder, threads):
     _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
         raise SystemExit(words)
-    return float(re.search(r"loaded in ([\d.]+) s", words)[1]), usage.ru_maxrss * 1024, time.monotonic() - begin
+    return float(re.search(r"loaded in ([\d.]+) s", words)[1]), usage.ru_maxrss * 1024, time.monotonic() - begin, usage.ru_utime + usage.ru_stime
 
 
 def main():
@@ -122,9 +122,10 @@ def main():
                 print(f"  {threads} thread{'s' if threads > 1 else ''}: limit {limit:.1f} GB/s, {size / limit / 1e9:.2f} s")
                 results = [[load(program, folder, threads) for program in options.programs] for _ in range(options.runs)]
                 for i, program in enumerate(options.programs):
-                    seconds, memory, whole = (sorted(run[i][k] for run in results)[options.runs // 2] for k in range(3))
+                    seconds, memory, whole, processor = (sorted(run[i][k] for run in results)[options.runs // 2] for k in range(4))
                     print(f"    {program}: {seconds:.2f} s, {size / seconds / 1e9:.1f} GB/s, "
-                          f"at most {memory / 1e9:.2f} GB in memory; whole process {whole:.2f} s")
+                          f"at most {memory / 1e9:.2f} GB in memory; whole process {whole:.2f} s, "
+                          f"processor {processor:.2f} s")
             for file in folder.iterdir():
                 file.unlink()
             folder.rmdir()

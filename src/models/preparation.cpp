@@ -116,9 +116,8 @@ class Preparation::Run {
     }
   }
 
-  // Scales may be in use where they lie, and are little.
   void give_back(const QuantMatrix& m) const {
-    for (const ConstTensorView* view : {&m.codes, &m.zeros}) work_.checkpoint.give_back(extent_of(*view));
+    for (const ConstTensorView* view : {&m.codes, &m.scales, &m.zeros}) work_.checkpoint.give_back(extent_of(*view));
   }
 
   // By the thread that called, which is worker 0 of its pool.
