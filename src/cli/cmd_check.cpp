@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <iterator>
 #include <memory>
 
@@ -133,8 +132,8 @@ std::unique_ptr<Checkpoint> open_or_stand_in(const std::shared_ptr<const FileSet
 // What "no problems" is about.
 std::string_view looked_at(const ModelCheck& found, const CheckFlags& flags) {
   if (flags.load_format == "dummy") return " in the configuration; no weights were looked at";
-  const bool scales = std::ranges::any_of(found.size.formats, [](const auto& f) { return f.second.scaled; });
-  return flags.options.deep || !scales ? "" : " of names, types and shapes; --deep looks at the values of scales too";
+  return flags.options.deep || !found.size.has_scales() ? ""
+                                                        : " of names, types and shapes; --deep looks at the values of scales too";
 }
 
 int check(const CheckFlags& flags) {

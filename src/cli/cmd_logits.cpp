@@ -107,7 +107,10 @@ int logits(const LogitsFlags& flags) {
   SingleSequence sequence(*model, *device, *ops, static_cast<std::int32_t>(length), chunk, cache_type);
   const Result result = compute(std::move(prompt), chunk, flags.new_tokens, sequence, model->config().vocab);
   if (!std::ranges::all_of(result.logits, [](float x) { return std::isfinite(x); }))
-    throw Error(Errc::corrupt, "the model gives logits that are not finite; `conclave check --deep` says which scales are not");
+    throw Error(Errc::corrupt, fmt::format("the model gives logits that are not finite{}",
+                                           flags.load_format == "auto" && model->report().size.has_scales()
+                                               ? "; `conclave check --deep` says whether a scale is not"
+                                               : ""));
   if (!flags.out.empty()) write(result, model->config().vocab, flags.out);
   print(result, model->config().vocab);
   return kSuccess;

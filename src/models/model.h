@@ -1,5 +1,6 @@
 #pragma once
 // A loaded model: weights on a device, ready to run batches. One file per architecture makes one, by name (models.def).
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -34,6 +35,10 @@ struct ModelSize {
   std::int64_t expert_bytes = 0;         // of these, routed experts with their biases
   std::int64_t kv_values_per_token = 0;  // in the cache, all layers together
   bool latent_kv = false;                // of these, keys and values are one vector for all heads (MLA)
+
+  bool has_scales() const {
+    return std::ranges::any_of(formats, [](const auto& f) { return f.second.scaled; });
+  }
 };
 
 // What was decided while loading, for people: one line per distinct problem of experts, and one per kind of tensor.

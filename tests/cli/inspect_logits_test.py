@@ -1,4 +1,7 @@
 """conclave inspect and conclave logits on the fixtures."""
+import json
+import shutil
+
 from harness import BF16, NVFP4, SOURCE, Program, read_safetensors
 
 
@@ -38,6 +41,18 @@ class InspectLogits(Program):
             files.append(out.read_bytes())
         self.assertEqual(files[0], files[1])
         self.assertEqual(files[0], files[2])
+
+    def test_a_look_at_the_scales_is_advised_only_where_there_are_some(self):
+        for model, name, advised in ((NVFP4, "model.safetensors", True), (BF16, "model-00003-of-00003.safetensors", False)):
+            folder = self.folder / model.name
+            shutil.copytree(model, folder)
+            data = bytearray((folder / name).read_bytes())
+            header = 8 + int.from_bytes(data[:8], "little")
+            at = header + json.loads(data[8:header])["model.norm.weight"]["data_offsets"][0]
+            data[at:at + 2] = b"\x80\x7f"  # infinity in bf16
+            (folder / name).write_bytes(data)
+            done = self.fail_with(1, "logits that are not finite", "logits", folder, "--ids", "5")
+            self.assertEqual("--deep" in done.stderr, advised)
 
     def test_ids_outside_the_vocabulary(self):
         for word in ("512", "-1"):
