@@ -1,5 +1,5 @@
 #pragma once
-// Loading in two passes: an architecture first names everything it needs, which binds views and collects every problem of names,
+// Loading in two passes: an architecture first names everything it needs, which binds views and collects every problem of names
 // and shapes without touching weights; build() then reads them, checks their scales and packs them into their places.
 #include <cstdint>
 #include <functional>

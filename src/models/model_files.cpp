@@ -62,8 +62,8 @@ std::unique_ptr<Checkpoint> open_weights_to_run(std::shared_ptr<const FileSet> f
   auto weights = open_weights(std::move(files), load_format, DummyValues::random);
   if (const auto bytes = static_cast<double>(weights->total_bytes()); bytes > memory)
     log::warning(
-        "{}: the weights take {:.3f} GB and this process may use {:.3f} GB of memory: they will be read again and again, which "
-        "is very slow",
+        "{}: the weights take {:.3f} GB and this process may use {:.3f} GB of memory: what is used in place will be read again "
+        "and again, which is very slow, and copies will not fit; --moe-backend cpu_pipeline makes the fewest",
         weights->files().location(), gigabytes(bytes), gigabytes(memory));
   return weights;
 }

@@ -34,8 +34,8 @@ struct CacheAsked {
 };
 
 // The weights with their values, of a model that is to run beside such a cache. Stand-ins are memory of this process: what it
-// cannot hold is refused before the first is made (Error{out_of_memory}). Files larger than memory only make a model slow, which is
-// said as a warning.
+// cannot hold is refused before the first is made (Error{out_of_memory}); copies that packing makes beside them are not counted and
+// fail when they are made. Files larger than memory are warned of.
 std::unique_ptr<Checkpoint> open_weights_to_run(std::shared_ptr<const FileSet>, std::string_view load_format, const CacheAsked&);
 
 }  // namespace conclave

@@ -127,7 +127,8 @@ TEST(Selection, IntentsTakeTheBestOfTheirKindElseTheGeneral) {
   EXPECT_EQ(choose(kFp8Block128, 80, "throughput"), "weight_only");
   EXPECT_EQ(choose(kNvfp4, 0, "latency"), "cpu_latency");
   EXPECT_EQ(choose(kBf16, 0, "latency"), "cpu_pipeline");
-  EXPECT_EQ(choose(kNvfp4, 0, "throughput"), "cpu_pipeline");
+  EXPECT_EQ(choose(kNvfp4, 0, "throughput"), "cpu_latency");
+  EXPECT_EQ(choose(kFp8Block128, 0, "throughput"), "cpu_pipeline");
 }
 
 TEST(Selection, NamesAreTakenInEverySpelling) {

@@ -45,7 +45,8 @@ struct GemmArgs {
 // noexcept is part of the type in C++17 and newer.
 using GemmKernel = void (*)(const GemmArgs*) noexcept;
 
-// 16 activations as 16-bit integers: x[k] = scale * (256 * high[k] + low[k]), within 2^-16 of the largest magnitude of the block.
+// 16 activations as 16-bit integers: x[k] = scale * (256 * high[k] + low[k]), within half of scale, which is the
+// largest magnitude of the block / 32512.
 // Where one is infinite or NaN, scale is NaN and so is every result. sum: of the integers.
 struct IntBlock {
   int8_t high[16];

@@ -30,7 +30,7 @@ struct TiledExpert {
 class CpuTiledExperts final : public Experts {
  public:
   CpuTiledExperts(const MoeProblem& problem, const ExpertWeights& weights, Device& device)
-      : problem_(problem), kernels_(kernel_table(device.caps().isa)), experts_(weights.experts.size()) {
+      : problem_(problem), isa_(device.caps().isa), kernels_(kernel_table(isa_)), experts_(weights.experts.size()) {
     const auto stream = device.new_stream();
     for_each_throwing(pool_of(*stream), std::ssize(experts_), [&](std::int64_t i, int) {
       const auto at = static_cast<std::size_t>(i);
@@ -73,7 +73,9 @@ class CpuTiledExperts final : public Experts {
   }
 
   std::string describe() const override {
-    return fmt::format("{} kernels, {} in tiles, activations as 16-bit integers", kernels_.isa, to_string(problem_.weights));
+    const auto origins = kernel_origins(isa_);
+    const auto tiles = std::ranges::find(origins, "tile_nvfp4", [](const auto& origin) { return origin.first; });
+    return fmt::format("{} kernels, {} in tiles, activations as 16-bit integers", tiles->second, to_string(problem_.weights));
   }
   bool in_place() const noexcept override { return false; }
 
@@ -145,6 +147,7 @@ class CpuTiledExperts final : public Experts {
   }
 
   MoeProblem problem_;
+  CpuIsa isa_;
   const KernelTable& kernels_;
   std::vector<TiledExpert> experts_;
 };

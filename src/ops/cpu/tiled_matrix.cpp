@@ -1,14 +1,12 @@
 #include "ops/cpu/tiled_matrix.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
 #include "base/math.h"
 #include "conclave/error.h"
 #include "ops/cpu/packed_matrix.h"
+#include "quant/scales.h"
 
 namespace conclave {
 namespace {
@@ -26,14 +24,8 @@ void place(const std::uint8_t in[8], std::uint8_t* out) {
   }
 }
 
-Buffer zeroed(std::int64_t bytes) {
-  Buffer out = allocate_host(static_cast<std::size_t>(bytes));
-  std::memset(out.data(), 0, out.size());
-  return out;
-}
-
 Buffer tiled_codes(const KernelMatrix& m, std::int64_t blocks) {
-  Buffer out = zeroed(round_up(m.rows, kTileRows) * blocks * kBlock / 2);
+  Buffer out = allocate_host(static_cast<std::size_t>(round_up(m.rows, kTileRows) * blocks * kBlock / 2));  // zeros
   auto* bytes = reinterpret_cast<std::uint8_t*>(out.data());
   for (std::int64_t r = 0; r < m.rows; ++r) {
     std::uint8_t* tile = bytes + r / kTileRows * blocks * kTileBlockBytes + r % kTileRows / 8 * 64 + r % 8 * 4;
@@ -57,25 +49,15 @@ float float_at(const std::uint8_t* values, std::int64_t index) {
 // [tile][group][row of the tile] of what value(row, group) says.
 template <class T, class Value>
 Buffer tiled_scales(const KernelMatrix& m, std::int64_t groups, Value value) {
-  Buffer out = zeroed(round_up(m.rows, kTileRows) * groups * static_cast<std::int64_t>(sizeof(T)));
+  Buffer out = allocate_host(static_cast<std::size_t>(round_up(m.rows, kTileRows) * groups) * sizeof(T));
   auto* at = reinterpret_cast<T*>(out.data());
   for (std::int64_t r = 0; r < m.rows; ++r)
     for (std::int64_t g = 0; g < groups; ++g) at[(r / kTileRows * groups + g) * kTileRows + r % kTileRows] = value(r, g);
   return out;
 }
 
-// E4M3 with the sign bit, and the codes of E4M3 and E8M0 that are no numbers.
-bool is_magnitude(TileFormat format, std::uint8_t code) { return format == kTileNvfp4 ? code < 0x7f : code != 0xff; }
-
-std::uint8_t scale_code(const KernelMatrix& m, TileFormat format, std::int64_t row, std::int64_t group) {
-  const std::uint8_t code = m.scales[row * m.scale_stride + group];
-  if (!is_magnitude(format, code))
-    throw Error(Errc::corrupt, fmt::format("the block scale of row {}, block {} is {:#04x}: expected a number that is not negative",
-                                           row, group, code));
-  return code;
-}
-
 TileFormat tile_format(GemmFormat format) {
+  CONCLAVE_CHECK(format == kGemmNvfp4 || format == kGemmMxfp4 || format == kGemmInt4);
   return format == kGemmNvfp4 ? kTileNvfp4 : format == kGemmMxfp4 ? kTileMxfp4 : kTileInt4;
 }
 
@@ -90,6 +72,7 @@ bool TiledMatrix::supports(const QuantScheme& s) noexcept {
 
 TiledMatrix::TiledMatrix(const QuantMatrix& weights) {
   CONCLAVE_CHECK(supports(weights.scheme), to_string(weights.scheme));
+  if (const std::string words = describe_bad_scales(weights); !words.empty()) throw Error(Errc::corrupt, words);
   const PackedMatrix rows(weights);
   const KernelMatrix& m = rows.matrix();
   format_ = tile_format(rows.format());
@@ -104,13 +87,13 @@ TiledMatrix::TiledMatrix(const QuantMatrix& weights) {
       zeros_ = tiled_scales<std::uint8_t>(
           m, groups, [&](std::int64_t r, std::int64_t g) { return static_cast<std::uint8_t>(float_at(m.zeros, at(r, g))); });
   } else {
-    scales_ = tiled_scales<std::uint8_t>(m, groups, [&](std::int64_t r, std::int64_t g) { return scale_code(m, format_, r, g); });
+    scales_ =
+        tiled_scales<std::uint8_t>(m, groups, [&](std::int64_t r, std::int64_t g) { return m.scales[r * m.scale_stride + g]; });
   }
   const auto bytes = [](const Buffer& b) { return b.size() == 0 ? nullptr : reinterpret_cast<const std::uint8_t*>(b.data()); };
-  matrix_ = {
-      bytes(codes_), bytes(scales_), bytes(zeros_), m.rows,
-      m.cols,        blocks,         groups,        static_cast<std::int32_t>(std::max<std::int64_t>(m.scale_cols / kBlock, 1)),
-      m.global};
+  matrix_ = {bytes(codes_), bytes(scales_), bytes(zeros_), m.rows,
+             m.cols,        blocks,         groups,        static_cast<std::int32_t>(ceil_div<std::int64_t>(m.scale_cols, kBlock)),
+             m.global};
 }
 
 }  // namespace conclave
