@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/math.h"
@@ -31,6 +32,18 @@ DType dtype_of(const QuantScheme& plain) { return plain == kF32 ? DType::f32 : p
 // Far above any model; what a hostile config.json asks for beyond it is refused before it is added up or listed.
 constexpr std::int64_t kMostParameters = std::int64_t{1} << 50;
 constexpr std::int64_t kMostExperts = std::int64_t{1} << 17;  // in all layers, if every one had as many as the first
+
+// A router with one weight that is no number would rank experts by rules made for ties, and the logits would look sound.
+void expect_finite(const QuantMatrix& matrix, const std::string& module) {
+  std::vector<float> row(static_cast<std::size_t>(matrix.cols));
+  for (std::int64_t r = 0; r < matrix.rows; ++r) {
+    codec_for(matrix.scheme).decode_row(matrix, r, row);
+    const auto bad = std::ranges::find_if_not(row, [](float v) { return std::isfinite(v); });
+    if (bad != row.end())
+      throw Error(Errc::corrupt,
+                  fmt::format("{}.weight: row {}, column {} is {}: expected a finite number", module, r, bad - row.begin(), *bad));
+  }
+}
 
 bool is_plain_float(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f16; }
 
@@ -121,7 +134,11 @@ void Loader::plain_linear(std::unique_ptr<Linear>& slot, const std::string& modu
                           Bias bias) {
   const QuantMatrix matrix = bind(checkpoint_, module, kBf16, rows, cols);
   count("dense linears", matrix);
-  preparation_.matrix(matrix, making_linear(slot, matrix, bias_of(checkpoint_, module, rows, bias), module));
+  preparation_.matrix(matrix,
+                      [this, matrix, module, make = making_linear(slot, matrix, bias_of(checkpoint_, module, rows, bias), module)] {
+                        expect_finite(matrix, module);
+                        return make();
+                      });
 }
 
 Preparation::Make Loader::making_linear(std::unique_ptr<Linear>& slot, const QuantMatrix& matrix, ConstTensorView bias,

@@ -54,6 +54,20 @@ class InspectLogits(Program):
             done = self.fail_with(1, "logits that are not finite", "logits", folder, "--ids", "5")
             self.assertEqual("--deep" in done.stderr, advised)
 
+    def test_a_router_that_is_no_number_is_refused(self):
+        """Routing ranks NaN last, so without a look at the weights the logits would be finite and wrong."""
+        for bits in (b"\xc0\x7f", b"\x80\x7f"):  # NaN and infinity in bf16
+            folder = self.folder / bits.hex()
+            shutil.copytree(NVFP4, folder)
+            data = bytearray((folder / "model.safetensors").read_bytes())
+            header = 8 + int.from_bytes(data[:8], "little")
+            at = header + json.loads(data[8:header])["model.layers.1.mlp.gate.weight"]["data_offsets"][0]
+            data[at:at + 2] = bits
+            (folder / "model.safetensors").write_bytes(data)
+            for words in ([], ["--f32"]):
+                self.fail_with(1, ["model.layers.1.mlp.gate.weight", "row 0, column 0", "a finite number"], "logits", folder, "--ids", "5",
+                               *words)
+
     def test_ids_outside_the_vocabulary(self):
         for word in ("512", "-1"):
             self.fail_with(2, f"{word} is not in the vocabulary (0 to 511)", "logits", BF16, f"--ids={word}")
