@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 #include "base/math.h"
-#include "device/for_each_throwing.h"
 #include "kernels/cpu/dispatch.h"
 #include "moe/pipeline/expert_tiles.h"
 #include "moe/pipeline/experts.h"
@@ -14,20 +12,7 @@
 namespace conclave::moe {
 namespace {
 
-struct PackedExpert {
-  PackedExpert() = default;
-  explicit PackedExpert(const Expert& e)
-      : up(e.up),
-        down(e.down),
-        gate_bias(to_floats(e.gate_bias)),
-        up_bias(to_floats(e.up_bias)),
-        down_bias(to_floats(e.down_bias)) {
-    if (e.gate) gate = PackedMatrix(e.gate);
-  }
-  bool in_place() const noexcept { return up.in_place() || down.in_place() || gate.in_place(); }
-  PackedMatrix gate, up, down;
-  std::vector<float> gate_bias, up_bias, down_bias;
-};
+using PackedExpert = PreparedExpert<PackedMatrix>;
 
 class CpuExperts final : public Experts {
  public:
@@ -35,31 +20,19 @@ class CpuExperts final : public Experts {
       : problem_(problem),
         kernels_(kernel_table(device.caps().isa)),
         threads_(device.caps().threads),
-        experts_(weights.experts.size()) {
-    const auto stream = device.new_stream();
-    for_each_throwing(pool_of(*stream), std::ssize(experts_), [&](std::int64_t i, int) {
-      const auto at = static_cast<std::size_t>(i);
-      experts_[at] = PackedExpert(weights.experts[at]);
-    });
-  }
+        experts_(prepare_experts<PackedMatrix>(weights, device)) {}
 
   std::size_t workspace_bytes(std::int64_t tokens) const override {
     const std::int64_t pairs = tokens * problem_.top_k;
     const auto words = [](std::int64_t n) { return Workspace::padded(static_cast<std::size_t>(n) * 4); };
-    return words(problem_.local_count + 1) + 2 * words(pairs) + words(most_active(pairs)) +
-           (problem_.activation.gated ? 2 : 1) * words(pairs * problem_.inter) + words(pairs * problem_.hidden) +
-           words(threads_ * scratch_floats());
+    return grouping_bytes(problem_, tokens) + (problem_.activation.gated ? 2 : 1) * words(pairs * problem_.inter) +
+           words(pairs * problem_.hidden) + words(threads_ * scratch_floats());
   }
 
   ExpertRows run(const Dispatched& in, Workspace& workspace, Stream& stream) const noexcept override {
     const std::int64_t tokens = in.tokens.shape[0], pairs = tokens * problem_.top_k;
     CONCLAVE_CHECK(pool_of(stream).size() <= threads_);
-    const TensorView row_of = workspace.take(DType::i32, {tokens, problem_.top_k});
-    Grouping groups{span(workspace, problem_.local_count + 1),
-                    span(workspace, pairs),
-                    {row_of.as<std::int32_t>(), static_cast<std::size_t>(pairs)},
-                    span(workspace, most_active(pairs))};
-    group_by_expert({in.ids.as<std::int32_t>(), static_cast<std::size_t>(pairs)}, problem_.top_k, groups);
+    const Grouping groups = group_slots(problem_, in.ids, workspace);
 
     float* gate = problem_.activation.gated ? workspace.take<float>(pairs * problem_.inter) : nullptr;
     float* inner = workspace.take<float>(pairs * problem_.inter);
@@ -74,20 +47,19 @@ class CpuExperts final : public Experts {
     pool_of(stream).for_each(down.tasks(), [&](std::int64_t task, int worker) noexcept {
       run_down(inner, down[task], rows.as<float>(), scratch + worker * scratch_floats());
     });
-    return {rows, row_of};
+    return {rows, rows_of_slots(groups, problem_, tokens)};
   }
 
   std::string describe() const override {
     return fmt::format("{} kernels, {}", kernels_.isa, experts_.empty() ? "no experts here" : experts_.front().up.describe());
   }
 
-  bool in_place() const noexcept override { return std::ranges::any_of(experts_, &PackedExpert::in_place); }
+  bool in_place() const noexcept override {
+    return std::ranges::any_of(experts_,
+                               [](const PackedExpert& e) { return e.up.in_place() || e.down.in_place() || e.gate.in_place(); });
+  }
 
  private:
-  static std::span<std::int32_t> span(Workspace& workspace, std::int64_t count) {
-    return {workspace.take<std::int32_t>(count), static_cast<std::size_t>(count)};
-  }
-  std::int64_t most_active(std::int64_t pairs) const { return std::min<std::int64_t>(problem_.local_count, pairs); }
   std::int64_t scratch_floats() const { return round_up<std::int64_t>(std::max(problem_.hidden, problem_.inter), kTileStep); }
 
   // inner[slot, tile] = act(gate, up); gate serves as scratch.

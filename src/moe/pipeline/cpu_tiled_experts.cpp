@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
-#include "device/for_each_throwing.h"
 #include "kernels/cpu/dispatch.h"
 #include "moe/pipeline/expert_tiles.h"
 #include "moe/pipeline/experts.h"
@@ -13,48 +11,27 @@
 namespace conclave::moe {
 namespace {
 
-struct TiledExpert {
-  TiledExpert() = default;
-  explicit TiledExpert(const Expert& e)
-      : up(e.up),
-        down(e.down),
-        gate_bias(to_floats(e.gate_bias)),
-        up_bias(to_floats(e.up_bias)),
-        down_bias(to_floats(e.down_bias)) {
-    if (e.gate) gate = TiledMatrix(e.gate);
-  }
-  TiledMatrix gate, up, down;
-  std::vector<float> gate_bias, up_bias, down_bias;
-};
+using TiledExpert = PreparedExpert<TiledMatrix>;
 
 class CpuTiledExperts final : public Experts {
  public:
   CpuTiledExperts(const MoeProblem& problem, const ExpertWeights& weights, Device& device)
-      : problem_(problem), isa_(device.caps().isa), kernels_(kernel_table(isa_)), experts_(weights.experts.size()) {
-    const auto stream = device.new_stream();
-    for_each_throwing(pool_of(*stream), std::ssize(experts_), [&](std::int64_t i, int) {
-      const auto at = static_cast<std::size_t>(i);
-      experts_[at] = TiledExpert(weights.experts[at]);
-    });
-  }
+      : problem_(problem),
+        isa_(device.caps().isa),
+        kernels_(kernel_table(isa_)),
+        experts_(prepare_experts<TiledMatrix>(weights, device)) {}
 
   std::size_t workspace_bytes(std::int64_t tokens) const override {
     const std::int64_t pairs = tokens * problem_.top_k;
     const auto words = [](std::int64_t n) { return Workspace::padded(static_cast<std::size_t>(n) * 4); };
     const auto blocks = [](std::int64_t n) { return Workspace::padded(static_cast<std::size_t>(n) * sizeof(IntBlock)); };
-    return words(problem_.local_count + 1) + 2 * words(pairs) + words(most_active(pairs)) +
-           (problem_.activation.gated ? 2 : 1) * words(pairs * problem_.inter) + words(pairs * problem_.hidden) +
-           blocks(tokens * blocks_of(problem_.hidden)) + blocks(pairs * blocks_of(problem_.inter));
+    return grouping_bytes(problem_, tokens) + (problem_.activation.gated ? 2 : 1) * words(pairs * problem_.inter) +
+           words(pairs * problem_.hidden) + blocks(tokens * blocks_of(problem_.hidden)) + blocks(pairs * blocks_of(problem_.inter));
   }
 
   ExpertRows run(const Dispatched& in, Workspace& workspace, Stream& stream) const noexcept override {
     const std::int64_t tokens = in.tokens.shape[0], pairs = tokens * problem_.top_k;
-    const TensorView row_of = workspace.take(DType::i32, {tokens, problem_.top_k});
-    Grouping groups{span(workspace, problem_.local_count + 1),
-                    span(workspace, pairs),
-                    {row_of.as<std::int32_t>(), static_cast<std::size_t>(pairs)},
-                    span(workspace, most_active(pairs))};
-    group_by_expert({in.ids.as<std::int32_t>(), static_cast<std::size_t>(pairs)}, problem_.top_k, groups);
+    const Grouping groups = group_slots(problem_, in.ids, workspace);
 
     Buffers b{};
     b.x = int_blocks(workspace, tokens * blocks_of(problem_.hidden));
@@ -69,7 +46,7 @@ class CpuTiledExperts final : public Experts {
     pool.for_each(up.tasks(), [&](std::int64_t task, int) noexcept { run_gate_up(groups, up[task], b); });
     const Tiling down(groups, problem_.hidden, problem_.inter, pool.size());
     pool.for_each(down.tasks(), [&](std::int64_t task, int) noexcept { run_down(b.inner, down[task], rows.as<float>()); });
-    return {rows, row_of};
+    return {rows, rows_of_slots(groups, problem_, tokens)};
   }
 
   std::string describe() const override {
@@ -87,13 +64,9 @@ class CpuTiledExperts final : public Experts {
   };
 
   static std::int64_t blocks_of(std::int64_t columns) { return ceil_div<std::int64_t>(columns, 16); }
-  static std::span<std::int32_t> span(Workspace& workspace, std::int64_t count) {
-    return {workspace.take<std::int32_t>(count), static_cast<std::size_t>(count)};
-  }
   static IntBlock* int_blocks(Workspace& workspace, std::int64_t count) {
     return reinterpret_cast<IntBlock*>(workspace.take<std::uint8_t>(count * static_cast<std::int64_t>(sizeof(IntBlock))));
   }
-  std::int64_t most_active(std::int64_t pairs) const { return std::min<std::int64_t>(problem_.local_count, pairs); }
 
   void round_inputs(const ConstTensorView& tokens, IntBlock* out, ThreadPool& pool) const noexcept {
     constexpr std::int64_t kWorthARegion = 65536;  // values, some ten microseconds
