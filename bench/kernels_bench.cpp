@@ -50,7 +50,7 @@ const std::vector<std::uint8_t>& pool() {
 
 struct Problem {
   Problem(const Format& f, std::int64_t rows, std::int64_t tokens, bool from_memory)
-      : x(static_cast<std::size_t>(tokens * kCols), 0.5f), out(static_cast<std::size_t>(tokens * rows)), scratch(kCols) {
+      : x(static_cast<std::size_t>(tokens * kCols), 0.5f), out(static_cast<std::size_t>(tokens * rows)) {
     const std::int64_t code_bytes = kCols * f.code_bits / 8, blocks = (kCols + f.scale_cols - 1) / f.scale_cols;
     const std::int64_t scale_stride = blocks * f.scale_bytes, scale_rows = (rows + f.scale_rows - 1) / f.scale_rows;
     matrix_bytes = code_bytes * rows + scale_stride * scale_rows * (f.zeros ? 2 : 1);
@@ -72,7 +72,6 @@ struct Problem {
     args.out = out.data();
     args.out_stride = rows;
     args.row_end = rows;
-    args.scratch = scratch.data();
   }
 
   GemmArgs at(std::int64_t matrix) const {
@@ -84,7 +83,7 @@ struct Problem {
     return a;
   }
 
-  std::vector<float> x, out, scratch;
+  std::vector<float> x, out;
   std::int64_t matrix_bytes = 0, matrices = 1;
   GemmArgs args{};
 };

@@ -106,7 +106,7 @@ Case read_case(Bytes& in) {
 }
 
 std::vector<float> multiply(const Case& c, CpuIsa isa, std::int64_t first_token, std::int64_t tokens) {
-  std::vector<float> out(static_cast<std::size_t>(tokens * c.args.w.rows)), scratch(static_cast<std::size_t>(c.args.w.cols));
+  std::vector<float> out(static_cast<std::size_t>(tokens * c.args.w.rows));
   GemmArgs args = c.args;
   if (args.x_rows != nullptr) {
     args.x_rows += first_token;
@@ -115,7 +115,6 @@ std::vector<float> multiply(const Case& c, CpuIsa isa, std::int64_t first_token,
   }
   args.tokens = tokens;
   args.out = out.data();
-  args.scratch = scratch.data();
   kernel_table(isa).gemm[c.format](&args);
   return out;
 }

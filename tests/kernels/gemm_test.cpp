@@ -53,9 +53,8 @@ Call make_call(const GemmCase& c, std::int64_t tokens, bool gather, Random& rand
 std::vector<float> run(const KernelTable& table, const GemmCase& c, const Call& call, std::int64_t begin, std::int64_t end,
                        std::int64_t first_token, std::int64_t tokens) {
   const std::int64_t rows = c.shape.rows;
-  Guarded<float> out(static_cast<std::size_t>(tokens * rows)), scratch(static_cast<std::size_t>(c.shape.cols));
+  Guarded<float> out(static_cast<std::size_t>(tokens * rows));
   for (float& v : out) v = kUntouched;
-  for (float& v : scratch) v = kNan;
   const std::vector<std::int32_t> some =
       call.gathered.empty()
           ? std::vector<std::int32_t>()
@@ -71,7 +70,6 @@ std::vector<float> run(const KernelTable& table, const GemmCase& c, const Call& 
   args.out_stride = rows;
   args.row_begin = begin;
   args.row_end = end;
-  args.scratch = scratch.data();
   table.gemm[c.shape.format](&args);
   return {out.begin(), out.end()};
 }

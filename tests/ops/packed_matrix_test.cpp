@@ -14,8 +14,7 @@ namespace {
 // The values that a kernel sees: products with unit vectors are exact.
 std::vector<float> values_of(const PackedMatrix& packed) {
   const KernelMatrix& m = packed.matrix();
-  std::vector<float> out(static_cast<std::size_t>(m.rows * m.cols)), scratch(static_cast<std::size_t>(m.cols)),
-      unit(scratch.size());
+  std::vector<float> out(static_cast<std::size_t>(m.rows * m.cols)), unit(static_cast<std::size_t>(m.cols));
   for (std::int64_t k = 0; k < m.cols; ++k) {
     std::fill(unit.begin(), unit.end(), 0.0f);
     unit[static_cast<std::size_t>(k)] = 1.0f;
@@ -28,7 +27,6 @@ std::vector<float> values_of(const PackedMatrix& packed) {
     args.out = column.data();
     args.out_stride = m.rows;
     args.row_end = m.rows;
-    args.scratch = scratch.data();
     kernel_table(CpuIsa::scalar).gemm[packed.format()](&args);
     for (std::int64_t r = 0; r < m.rows; ++r) out[static_cast<std::size_t>(r * m.cols + k)] = column[static_cast<std::size_t>(r)];
   }

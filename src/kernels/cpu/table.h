@@ -39,7 +39,6 @@ struct GemmArgs {
   int64_t out_stride;
   int64_t row_begin;
   int64_t row_end;
-  float* scratch;  // cols floats of this worker's own: one decoded row, used when there are several tokens
 };
 
 // noexcept is part of the type in C++17 and newer.

@@ -17,36 +17,27 @@ using PackedExpert = PreparedExpert<PackedMatrix>;
 class CpuExperts final : public Experts {
  public:
   CpuExperts(const MoeProblem& problem, const ExpertWeights& weights, Device& device)
-      : problem_(problem),
-        kernels_(kernel_table(device.caps().isa)),
-        threads_(device.caps().threads),
-        experts_(prepare_experts<PackedMatrix>(weights, device)) {}
+      : problem_(problem), kernels_(kernel_table(device.caps().isa)), experts_(prepare_experts<PackedMatrix>(weights, device)) {}
 
   std::size_t workspace_bytes(std::int64_t tokens) const override {
     const std::int64_t pairs = tokens * problem_.top_k;
     const auto words = [](std::int64_t n) { return Workspace::padded(static_cast<std::size_t>(n) * 4); };
     return grouping_bytes(problem_, tokens) + (problem_.activation.gated ? 2 : 1) * words(pairs * problem_.inter) +
-           words(pairs * problem_.hidden) + words(threads_ * scratch_floats());
+           words(pairs * problem_.hidden);
   }
 
   ExpertRows run(const Dispatched& in, Workspace& workspace, Stream& stream) const noexcept override {
     const std::int64_t tokens = in.tokens.shape[0], pairs = tokens * problem_.top_k;
-    CONCLAVE_CHECK(pool_of(stream).size() <= threads_);
     const Grouping groups = group_slots(problem_, in.ids, workspace);
 
     float* gate = problem_.activation.gated ? workspace.take<float>(pairs * problem_.inter) : nullptr;
     float* inner = workspace.take<float>(pairs * problem_.inter);
     const TensorView rows = workspace.take(DType::f32, {pairs, problem_.hidden});
-    float* scratch = workspace.take<float>(threads_ * scratch_floats());
 
     const Tiling up(groups, problem_.inter, problem_.hidden, pool_of(stream).size());
-    pool_of(stream).for_each(up.tasks(), [&](std::int64_t task, int worker) noexcept {
-      run_gate_up(in, groups, up[task], gate, inner, scratch + worker * scratch_floats());
-    });
+    pool_of(stream).for_each(up.tasks(), [&](std::int64_t task, int) noexcept { run_gate_up(in, groups, up[task], gate, inner); });
     const Tiling down(groups, problem_.hidden, problem_.inter, pool_of(stream).size());
-    pool_of(stream).for_each(down.tasks(), [&](std::int64_t task, int worker) noexcept {
-      run_down(inner, down[task], rows.as<float>(), scratch + worker * scratch_floats());
-    });
+    pool_of(stream).for_each(down.tasks(), [&](std::int64_t task, int) noexcept { run_down(inner, down[task], rows.as<float>()); });
     return {rows, rows_of_slots(groups, problem_, tokens)};
   }
 
@@ -60,18 +51,14 @@ class CpuExperts final : public Experts {
   }
 
  private:
-  std::int64_t scratch_floats() const { return round_up<std::int64_t>(std::max(problem_.hidden, problem_.inter), kTileStep); }
-
-  // inner[slot, tile] = act(gate, up); gate serves as scratch.
-  void run_gate_up(const Dispatched& in, const Grouping& groups, const Tile& tile, float* gate, float* inner,
-                   float* scratch) const {
+  // inner[slot, tile] = act(gate, up); gate is overwritten.
+  void run_gate_up(const Dispatched& in, const Grouping& groups, const Tile& tile, float* gate, float* inner) const {
     const PackedExpert& e = experts_[static_cast<std::size_t>(tile.expert)];
     const std::int64_t n = problem_.inter;
     GemmArgs args{};
     args.x = in.tokens.as<float>();
     args.x_stride = in.tokens.stride[0];
     args.x_rows = groups.token_of.data() + tile.first;
-    args.scratch = scratch;
     multiply(e.up, tile, inner, n, args);
     add_bias(e.up_bias, tile, inner, n);
     if (problem_.activation.gated) {
@@ -86,12 +73,11 @@ class CpuExperts final : public Experts {
   }
 
   // rows[slot, tile] = down(inner) + bias.
-  void run_down(const float* inner, const Tile& tile, float* rows, float* scratch) const {
+  void run_down(const float* inner, const Tile& tile, float* rows) const {
     const PackedExpert& e = experts_[static_cast<std::size_t>(tile.expert)];
     GemmArgs args{};
     args.x = inner + tile.first * problem_.inter;
     args.x_stride = problem_.inter;
-    args.scratch = scratch;
     multiply(e.down, tile, rows, problem_.hidden, args);
     add_bias(e.down_bias, tile, rows, problem_.hidden);
   }
@@ -108,7 +94,6 @@ class CpuExperts final : public Experts {
 
   MoeProblem problem_;
   const KernelTable& kernels_;
-  int threads_;  // of the device's pool: as many scratch rows are needed
   std::vector<PackedExpert> experts_;
 };
 

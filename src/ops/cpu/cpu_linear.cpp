@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/math.h"
 #include "conclave/error.h"
 #include "kernels/cpu/dispatch.h"
 #include "ops/bias.h"
@@ -17,26 +16,21 @@ namespace {
 class CpuLinear final : public Linear {
  public:
   CpuLinear(const QuantMatrix& weight, ConstTensorView bias, const DeviceCaps& caps)
-      : packed_(weight), bias_(bias_values(bias, weight.rows)), kernels_(kernel_table(caps.isa)), threads_(caps.threads) {}
+      : packed_(weight), bias_(bias_values(bias, weight.rows)), kernels_(kernel_table(caps.isa)) {}
 
   std::int64_t rows() const noexcept override { return packed_.matrix().rows; }
   std::int64_t cols() const noexcept override { return packed_.matrix().cols; }
 
-  std::size_t workspace_bytes(std::int64_t tokens) const override {
-    return tokens <= 0 ? 0 : Workspace::padded(static_cast<std::size_t>(threads_ * scratch_floats()) * sizeof(float));
-  }
+  std::size_t workspace_bytes(std::int64_t /*tokens*/) const override { return 0; }
 
-  void run(ConstTensorView x, TensorView out, Workspace& workspace, Stream& stream) const noexcept override {
+  void run(ConstTensorView x, TensorView out, Workspace&, Stream& stream) const noexcept override {
     const std::int64_t tokens = x.shape[0];
     if (tokens == 0) return;
     CONCLAVE_CHECK(x.shape == (Shape{tokens, cols()}) && out.shape == (Shape{tokens, rows()}));
     ThreadPool& pool = pool_of(stream);
-    CONCLAVE_CHECK(pool.size() <= threads_, "the stream is of another device than the map");
-    const Workspace::Scope scope(workspace);
-    auto* const scratch = workspace.take<float>(threads_ * scratch_floats());
     const GemmTiles tiles = plan_gemm(rows(), cols(), tokens, pool.size());
     // All rows with the first tokens, then with the next ones: the threads share the activations.
-    pool.for_each(tiles.tasks(), [&](std::int64_t task, int worker) noexcept {
+    pool.for_each(tiles.tasks(), [&](std::int64_t task, int) noexcept {
       const std::int64_t token = task / tiles.row_tiles * tiles.tokens, row = task % tiles.row_tiles * tiles.rows;
       GemmArgs args{};
       args.w = packed_.matrix();
@@ -47,7 +41,6 @@ class CpuLinear final : public Linear {
       args.out_stride = out.stride[0];
       args.row_begin = row;
       args.row_end = std::min(row + tiles.rows, rows());
-      args.scratch = scratch + worker * scratch_floats();
       kernels_.gemm[packed_.format()](&args);
       if (!bias_.empty()) add_bias(args);
     });
@@ -57,9 +50,6 @@ class CpuLinear final : public Linear {
   std::string describe() const override { return fmt::format("{}, {}", packed_.describe(), kernels_.isa); }
 
  private:
-  // Of one worker; whole cache lines, so that workers do not share one.
-  std::int64_t scratch_floats() const { return round_up<std::int64_t>(cols(), 16); }
-
   void add_bias(const GemmArgs& args) const noexcept {
     for (std::int64_t t = 0; t < args.tokens; ++t) {
       float* const out = args.out + t * args.out_stride;
@@ -70,7 +60,6 @@ class CpuLinear final : public Linear {
   PackedMatrix packed_;
   std::vector<float> bias_;
   const KernelTable& kernels_;
-  std::int64_t threads_;
 };
 
 }  // namespace
