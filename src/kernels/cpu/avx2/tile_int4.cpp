@@ -27,10 +27,13 @@ struct Format {
   }
   static __m256i bytes(__m256i nibbles) { return nibbles; }
   Vec scales(int64_t block) const { return load(scale + block / blocks * 16); }
+  __m256i offsets(int64_t block) const {
+    if (zero == nullptr) return _mm256_set1_epi32(8);
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(zero + block / blocks * 16)));
+  }
   __m256i added(int64_t block, int32_t sum) const {
     if (zero == nullptr) return _mm256_set1_epi32(8 * sum);
-    const __m128i points = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(zero + block / blocks * 16));
-    return _mm256_mullo_epi32(_mm256_cvtepu8_epi32(points), _mm256_set1_epi32(sum));
+    return _mm256_mullo_epi32(offsets(block), _mm256_set1_epi32(sum));
   }
 };
 }  // namespace
