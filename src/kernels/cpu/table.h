@@ -44,10 +44,10 @@ struct GemmArgs {
 // noexcept is part of the type in C++17 and newer.
 using GemmKernel = void (*)(const GemmArgs*) noexcept;
 
-// 16 activations as 16-bit integers q: x[k] = scale * q[k], within half of scale, which is the largest magnitude of the block / 32512.
-// They stand here twice, as one kind of instruction wants bytes and the other pairs: q[k] = 256 * high[k] + low[k] in the order of
-// columns, and q in the order 0 2 1 3, 4 6 5 7, ...
-// Where one is infinite or NaN, scale is NaN and so is every result. sum: of the integers.
+// 16 activations as 16-bit integers q: x[k] = scale * q[k], within half of scale, which is the largest magnitude of the block /
+// 32512. They stand here twice, as one kind of instruction wants bytes and the other pairs: q[k] = 256 * high[k] + low[k] in the
+// order of columns, and q in the order 0 2 1 3, 4 6 5 7, ... Where one is infinite or NaN, scale is NaN and so is every result.
+// sum: of the integers.
 struct IntBlock {
   int8_t high[16];
   int8_t low[16];

@@ -18,9 +18,11 @@ class CpuLatencyBackend final : public MoeBackend {
   Support supports(const MoeProblem& p, const DeviceCaps& caps) const override {
     Support support = well_formed(p);
     need_of_cpus(
-        support, p, caps, TiledMatrix::supports(p.weights),
-        fmt::format("has kernels for nvfp4, mxfp4 and int4 with a scale for a row or for 16 columns or a multiple, not for {}",
-                    to_string(p.weights)),
+        support, p, caps, TiledMatrix::supports(p.weights, p.hidden) && TiledMatrix::supports(p.weights, p.inter),
+        fmt::format(
+            "has kernels for nvfp4, mxfp4 and, over an even number of columns, int4 with a scale for a row or for 16 columns or a "
+            "multiple, not for {} with I {} and H {}",
+            to_string(p.weights), p.inter, p.hidden),
         "16 bits");
     return support;
   }

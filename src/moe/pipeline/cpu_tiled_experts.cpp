@@ -6,6 +6,7 @@
 #include "kernels/cpu/dispatch.h"
 #include "moe/pipeline/expert_tiles.h"
 #include "moe/pipeline/experts.h"
+#include "ops/cpu/int_rows.h"
 #include "ops/cpu/tiled_matrix.h"
 
 namespace conclave::moe {
@@ -34,14 +35,14 @@ class CpuTiledExperts final : public Experts {
     const Grouping groups = group_slots(problem_, in.ids, workspace);
 
     Buffers b{};
-    b.x = int_blocks(workspace, tokens * blocks_of(problem_.hidden));
+    b.x = take_int_blocks(workspace, tokens * blocks_of(problem_.hidden));
     b.gate = problem_.activation.gated ? workspace.take<float>(pairs * problem_.inter) : nullptr;
     b.up = workspace.take<float>(pairs * problem_.inter);
-    b.inner = int_blocks(workspace, pairs * blocks_of(problem_.inter));
+    b.inner = take_int_blocks(workspace, pairs * blocks_of(problem_.inter));
     const TensorView rows = workspace.take(DType::f32, {pairs, problem_.hidden});
 
     ThreadPool& pool = pool_of(stream);
-    round_inputs(in.tokens, b.x, pool);
+    to_int_rows(kernels_, in.tokens, b.x, pool);
     const Tiling up(groups, problem_.inter, problem_.hidden, pool.size());
     pool.for_each(up.tasks(), [&](std::int64_t task, int) noexcept { run_gate_up(groups, up[task], b); });
     const Tiling down(groups, problem_.hidden, problem_.inter, pool.size());
@@ -63,20 +64,7 @@ class CpuTiledExperts final : public Experts {
     IntBlock* inner;   // [pairs, blocks of I]: act(gate, up)
   };
 
-  static std::int64_t blocks_of(std::int64_t columns) { return ceil_div<std::int64_t>(columns, 16); }
-  static IntBlock* int_blocks(Workspace& workspace, std::int64_t count) {
-    return reinterpret_cast<IntBlock*>(workspace.take<std::uint8_t>(count * static_cast<std::int64_t>(sizeof(IntBlock))));
-  }
-
-  void round_inputs(const ConstTensorView& tokens, IntBlock* out, ThreadPool& pool) const noexcept {
-    constexpr std::int64_t kWorthARegion = 65536;  // values, some ten microseconds
-    const auto one = [&](std::int64_t t, int) noexcept {
-      kernels_.to_int_blocks(tokens.as<float>() + t * tokens.stride[0], problem_.hidden, out + t * blocks_of(problem_.hidden));
-    };
-    const std::int64_t count = tokens.shape[0];
-    if (count * problem_.hidden >= kWorthARegion) return pool.for_each(count, one);
-    for (std::int64_t t = 0; t < count; ++t) one(t, 0);
-  }
+  static std::int64_t blocks_of(std::int64_t columns) { return ceil_div(columns, kIntBlock); }
 
   // A tile's rows are whole blocks of the columns of down, so its own activations can be rounded here.
   void run_gate_up(const Grouping& groups, const Tile& tile, const Buffers& b) const noexcept {
@@ -95,7 +83,7 @@ class CpuTiledExperts final : public Experts {
     for (std::int64_t p = tile.first; p < tile.first + tile.count; ++p) {
       float* up = b.up + p * n + tile.first_row;
       activate_row(problem_.activation, kernels_, b.gate != nullptr ? b.gate + p * n + tile.first_row : nullptr, up, count);
-      kernels_.to_int_blocks(up, count, b.inner + p * blocks_of(n) + tile.first_row / 16);
+      kernels_.to_int_blocks(up, count, b.inner + p * blocks_of(n) + tile.first_row / kIntBlock);
     }
   }
 

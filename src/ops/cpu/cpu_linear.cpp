@@ -2,17 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "conclave/error.h"
 #include "kernels/cpu/dispatch.h"
 #include "ops/bias.h"
 #include "ops/cpu/gemm_tiles.h"
+#include "ops/cpu/int_rows.h"
 #include "ops/cpu/packed_matrix.h"
+#include "ops/cpu/tiled_matrix.h"
 
 namespace conclave {
 namespace {
 
+void add_bias(const std::vector<float>& bias, const GemmTile& tile, TensorView out) noexcept {
+  if (bias.empty()) return;
+  for (std::int64_t t = tile.token; t < tile.token + tile.tokens; ++t) {
+    for (std::int64_t r = tile.row_begin; r < tile.row_end; ++r) out.row<float>(t)[r] += bias[static_cast<std::size_t>(r)];
+  }
+}
+
+// Weights in rows, float32 activations.
 class CpuLinear final : public Linear {
  public:
   CpuLinear(const QuantMatrix& weight, ConstTensorView bias, const DeviceCaps& caps)
@@ -27,22 +35,18 @@ class CpuLinear final : public Linear {
     const std::int64_t tokens = x.shape[0];
     if (tokens == 0) return;
     CONCLAVE_CHECK(x.shape == (Shape{tokens, cols()}) && out.shape == (Shape{tokens, rows()}));
-    ThreadPool& pool = pool_of(stream);
-    const GemmTiles tiles = plan_gemm(rows(), cols(), tokens, pool.size());
-    // All rows with the first tokens, then with the next ones: the threads share the activations.
-    pool.for_each(tiles.tasks(), [&](std::int64_t task, int) noexcept {
-      const std::int64_t token = task / tiles.row_tiles * tiles.tokens, row = task % tiles.row_tiles * tiles.rows;
+    for_each_tile(pool_of(stream), rows(), cols(), tokens, [&](const GemmTile& tile) noexcept {
       GemmArgs args{};
       args.w = packed_.matrix();
-      args.x = x.row<float>(token);
+      args.x = x.row<float>(tile.token);
       args.x_stride = x.stride[0];
-      args.tokens = std::min(tiles.tokens, tokens - token);
-      args.out = out.row<float>(token);
+      args.tokens = tile.tokens;
+      args.out = out.row<float>(tile.token);
       args.out_stride = out.stride[0];
-      args.row_begin = row;
-      args.row_end = std::min(row + tiles.rows, rows());
+      args.row_begin = tile.row_begin;
+      args.row_end = tile.row_end;
       kernels_.gemm[packed_.format()](&args);
-      if (!bias_.empty()) add_bias(args);
+      add_bias(bias_, tile, out);
     });
   }
 
@@ -50,16 +54,57 @@ class CpuLinear final : public Linear {
   std::string describe() const override { return fmt::format("{}, {}", packed_.describe(), kernels_.isa); }
 
  private:
-  void add_bias(const GemmArgs& args) const noexcept {
-    for (std::int64_t t = 0; t < args.tokens; ++t) {
-      float* const out = args.out + t * args.out_stride;
-      for (std::int64_t r = args.row_begin; r < args.row_end; ++r) out[r] += bias_[static_cast<std::size_t>(r)];
-    }
-  }
-
   PackedMatrix packed_;
   std::vector<float> bias_;
   const KernelTable& kernels_;
+};
+
+// 4-bit weights in tiles, activations as 16-bit integers.
+class CpuTiledLinear final : public Linear {
+ public:
+  CpuTiledLinear(const QuantMatrix& weight, ConstTensorView bias, const DeviceCaps& caps)
+      : tiled_(weight),
+        bias_(bias_values(bias, weight.rows)),
+        kernels_(kernel_table(caps.isa)),
+        words_(fmt::format("{} in tiles, activations as 16-bit integers, {}", to_string(weight.scheme), kernels_.isa)) {}
+
+  std::int64_t rows() const noexcept override { return tiled_.matrix().rows; }
+  std::int64_t cols() const noexcept override { return tiled_.matrix().cols; }
+
+  std::size_t workspace_bytes(std::int64_t tokens) const override {
+    return Workspace::padded(static_cast<std::size_t>(tokens * tiled_.matrix().blocks) * sizeof(IntBlock));
+  }
+
+  void run(ConstTensorView x, TensorView out, Workspace& workspace, Stream& stream) const noexcept override {
+    const std::int64_t tokens = x.shape[0], blocks = tiled_.matrix().blocks;
+    if (tokens == 0) return;
+    CONCLAVE_CHECK(x.shape == (Shape{tokens, cols()}) && out.shape == (Shape{tokens, rows()}));
+    const Workspace::Scope scope(workspace);
+    IntBlock* const rounded = take_int_blocks(workspace, tokens * blocks);
+    to_int_rows(kernels_, x, rounded, pool_of(stream));
+    for_each_tile(pool_of(stream), rows(), cols(), tokens, [&](const GemmTile& tile) noexcept {
+      TileArgs args{};
+      args.w = tiled_.matrix();
+      args.x = rounded + tile.token * blocks;
+      args.x_stride = blocks;
+      args.tokens = tile.tokens;
+      args.out = out.row<float>(tile.token);
+      args.out_stride = out.stride[0];
+      args.row_begin = tile.row_begin;
+      args.row_end = tile.row_end;
+      kernels_.tile[tiled_.format()](&args);
+      add_bias(bias_, tile, out);
+    });
+  }
+
+  bool in_place() const noexcept override { return false; }
+  std::string describe() const override { return words_; }
+
+ private:
+  TiledMatrix tiled_;
+  std::vector<float> bias_;
+  const KernelTable& kernels_;
+  std::string words_;
 };
 
 }  // namespace
@@ -67,6 +112,9 @@ class CpuLinear final : public Linear {
 std::unique_ptr<Linear> make_cpu_linear(const QuantMatrix& weight, ConstTensorView bias, const DeviceCaps& caps) {
   if (!PackedMatrix::supports(weight.scheme))
     throw Error(Errc::unsupported, fmt::format("no CPU kernel and no decoder reads weights of {}", to_string(weight.scheme)));
+  // In plain C++ integers are no faster, so there the matrix stays where it is.
+  if (caps.isa != CpuIsa::scalar && TiledMatrix::supports(weight.scheme, weight.cols))
+    return std::make_unique<CpuTiledLinear>(weight, bias, caps);
   return std::make_unique<CpuLinear>(weight, bias, caps);
 }
 

@@ -7,7 +7,8 @@
 
 namespace conclave {
 
-// Packs `weight` (ops/cpu/packed_matrix.h) for the kernels of caps.isa. Throws Error.
+// Packs `weight` for the kernels of caps.isa: 4-bit codes in tiles (ops/cpu/tiled_matrix.h) where there are vector kernels for
+// them, everything else in rows (ops/cpu/packed_matrix.h). Throws Error.
 std::unique_ptr<Linear> make_cpu_linear(const QuantMatrix& weight, ConstTensorView bias, const DeviceCaps&);
 
 }  // namespace conclave

@@ -1,6 +1,9 @@
 #pragma once
 // How a matrix product is cut into tasks.
+#include <algorithm>
 #include <cstdint>
+
+#include "device/thread_pool.h"
 
 namespace conclave {
 
@@ -13,5 +16,21 @@ struct GemmTiles {
 // Tasks for [tokens, cols] x [rows, cols]^T on so many threads: long enough to hide what claiming one costs, enough of them that a
 // slow thread leaves work to the others. Never changes what is computed.
 GemmTiles plan_gemm(std::int64_t rows, std::int64_t cols, std::int64_t tokens, int threads);
+
+// One task: these rows of the matrix with these tokens.
+struct GemmTile {
+  std::int64_t row_begin, row_end, token, tokens;
+};
+
+// body(GemmTile) noexcept for the tasks of plan_gemm, in one parallel region. All rows with the first tokens, then with the next
+// ones: the threads share the activations.
+template <class Body>
+void for_each_tile(ThreadPool& pool, std::int64_t rows, std::int64_t cols, std::int64_t tokens, Body body) noexcept {
+  const GemmTiles tiles = plan_gemm(rows, cols, tokens, pool.size());
+  pool.for_each(tiles.tasks(), [&](std::int64_t task, int) noexcept {
+    const std::int64_t token = task / tiles.row_tiles * tiles.tokens, row = task % tiles.row_tiles * tiles.rows;
+    body(GemmTile{row, std::min(row + tiles.rows, rows), token, std::min(tiles.tokens, tokens - token)});
+  });
+}
 
 }  // namespace conclave

@@ -63,15 +63,15 @@ TileFormat tile_format(GemmFormat format) {
 
 }  // namespace
 
-bool TiledMatrix::supports(const QuantScheme& s) noexcept {
+bool TiledMatrix::supports(const QuantScheme& s, std::int64_t cols) noexcept {
   if (s.dynamic || s.scale_rows != 1) return false;
-  if (s.code == Code::int4) return s.scale_cols % kBlock == 0;
+  if (s.code == Code::int4) return s.scale_cols % kBlock == 0 && cols % 2 == 0;
   return s.code == Code::e2m1 &&
          ((s.scale_cols == 16 && s.scale == DType::f8e4m3) || (s.scale_cols == 32 && s.scale == DType::f8e8m0));
 }
 
 TiledMatrix::TiledMatrix(const QuantMatrix& weights) {
-  CONCLAVE_CHECK(supports(weights.scheme), to_string(weights.scheme));
+  CONCLAVE_CHECK(supports(weights.scheme, weights.cols), to_string(weights.scheme));
   if (const std::string words = describe_bad_scales(weights); !words.empty()) throw Error(Errc::corrupt, words);
   const PackedMatrix rows(weights);
   const KernelMatrix& m = rows.matrix();

@@ -11,7 +11,8 @@ namespace conclave {
 // Every value survives packing exactly, and the published matrix is not looked at afterwards.
 class TiledMatrix {
  public:
-  static bool supports(const QuantScheme&) noexcept;
+  // Whether the constructor takes matrices of this scheme with so many columns.
+  static bool supports(const QuantScheme&, std::int64_t cols) noexcept;
 
   TiledMatrix() = default;
   // Throws Error{out_of_memory}, and Error{corrupt} for a block scale that is negative or no number: the kernels read scales as
