@@ -221,6 +221,7 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
     const QuantMatrix matrix = bind(source, name, quant_.scheme_of(name).weights, rows, cols);
     count("experts", matrix);
     if (!matrix) return matrix;
+    note_calibration(name, matrix, source);
     report_.size.expert_bytes += bytes_of(matrix);
     if (!scheme) scheme = matrix.scheme;
     if (matrix.scheme != *scheme)
@@ -250,6 +251,13 @@ void Loader::compare_halves(const moe::Expert& expert, const TensorSource& sourc
   if (!expert.gate || !expert.up || !expert.up.scheme.global || !source.has_values()) return;
   ++halves_;
   if (expert.gate.global != expert.up.global) ++unequal_halves_;
+}
+
+// An expert that calibration never met has no scale for its inputs. Kernels that need one refuse it (moe::check_weights).
+void Loader::note_calibration(const std::string& module, const QuantMatrix& matrix, const TensorSource& source) {
+  if (!source.has_values()) return;
+  if (matrix.input_scale == 0.0f && uncalibrated_++ == 0) first_uncalibrated_ = module;
+  if (matrix.input_scale != 0.0f) ++calibrated_;
 }
 
 void Loader::build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem& problem,
@@ -399,6 +407,10 @@ ModelReport Loader::build() {
   if (unequal_halves_ > 0)
     report_.notes.push_back(fmt::format("gate and up have different global scales in {} of {} experts; each half keeps its own",
                                         unequal_halves_, halves_));
+  if (calibrated_ > 0 && uncalibrated_ > 0)
+    report_.notes.push_back(fmt::format("{} of {} expert matrices have no input scale, the first {}; none is used: inputs of experts "
+                                        "are not quantised",
+                                        uncalibrated_, calibrated_ + uncalibrated_, first_uncalibrated_));
   if (kv_.recurrent.layers > 0)
     report_.notes.push_back(
         fmt::format("{} layers keep {:.1f} MB of float32 state for each sequence beside its KV pages; what prompts have in common "

@@ -86,6 +86,7 @@ class Loader {
   std::optional<ConstTensorView> values_of(const TensorSource&, const std::string& name, const Shape&, float low, float high);
   void bind_experts(moe::ExpertWeights&, moe::MoeProblem&, const std::string& layer, const ExpertModule&, const TensorSource&);
   void compare_halves(const moe::Expert&, const TensorSource&);
+  void note_calibration(const std::string& module, const QuantMatrix&, const TensorSource&);
   void build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& layer, const moe::MoeProblem&,
                      const moe::ExpertWeights&);
   Preparation::Make making_linear(std::unique_ptr<Linear>& slot, const QuantMatrix&, ConstTensorView bias,
@@ -118,7 +119,9 @@ class Loader {
   // Distinct problems so far, each with the backend that its first layer took: later layers take the same.
   std::vector<std::pair<moe::MoeProblem, std::string>> decided_;
   std::vector<KvScales> kv_scales_;
-  std::int64_t halves_ = 0, unequal_halves_ = 0;  // experts whose gate and up have a global scale each
+  std::int64_t halves_ = 0, unequal_halves_ = 0;    // experts whose gate and up have a global scale each
+  std::int64_t calibrated_ = 0, uncalibrated_ = 0;  // matrices of experts with and without a static input scale
+  std::string first_uncalibrated_;
   KvSpec kv_;
   ModelReport report_;
 };

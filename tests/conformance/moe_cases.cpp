@@ -43,6 +43,7 @@ void add_formats(std::vector<MoeCase>& all) {
   all.push_back({"fp8_block128_ragged", sized(208, 144, kFp8Block128)});
   all.push_back({"fp8_block128_bf16_scales", sized(208, 144, fp8_block_of(DType::bf16))});
   all.push_back({"fp8_block128_e8m0_scales", sized(208, 144, fp8_block_of(DType::f8e8m0))});
+  all.push_back({"B015_fp8_block128_inter_320", sized(256, 320, kFp8Block128)});  // the last block is half full
   all.push_back({"fp8_channel", sized(176, 96, kFp8Channel)});
   all.push_back({"fp8_tensor", sized(208, 144, kFp8Tensor)});
   all.push_back({"mxfp8", sized(208, 144, {Code::f8e4m3, 1, 32, DType::f8e8m0, true})});

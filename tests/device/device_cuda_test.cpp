@@ -10,7 +10,7 @@ namespace conclave {
 namespace {
 
 TEST(CudaDevice, TakesAllocationsAndStreams) {
-  if (find_cuda_devices().empty()) GTEST_SKIP() << "skipped: no CUDA device can be seen";
+  if (find_cuda_devices().empty()) GTEST_SKIP() << "no CUDA device can be seen: allocations and streams on a GPU were not tried";
   const std::unique_ptr<Device> device = open_cuda_device(0);
   EXPECT_TRUE(device->caps().cuda);
   const Buffer memory = device->allocate(1 << 20);

@@ -81,6 +81,19 @@ TEST(ParallelSizes, QuantisedMatricesAreCutWhereBlocksEnd) {
   EXPECT_NE(problems(heads, 4).find("self_attn.k_proj"), std::string::npos);
 }
 
+// Experts of 320 in blocks of 128: whole they load (the conformance suite runs them), cut they do not, and it is said why.
+TEST(ParallelSizes, B015_WidthsOffTheBlockSayWhichSizesArePossible) {
+  const Json config = changed(changed(published("qwen3-30b-a3b"), kFp8Blocks), {{"moe_intermediate_size", 320}});
+  EXPECT_EQ(tensor_parallel(config), (Sizes{1}));
+  for (const auto& [ranks, part] : {std::pair{2, "160"}, {4, "80"}, {8, "40"}}) {
+    const std::string words = problems(config, ranks);
+    EXPECT_NE(words.find("mlp.experts.0.gate_proj and alike: its 320 rows give each rank " + std::string(part)), std::string::npos)
+        << words;
+    EXPECT_NE(words.find("down_proj and alike: its 320 columns"), std::string::npos) << words;
+  }
+  EXPECT_EQ(possible(check(config).expert_parallel), (Sizes{1, 2, 4, 8, 16}));
+}
+
 TEST(ParallelSizes, SharedExpertsAreDividedToo) {
   const Json config =
       changed(published("qwen1.5-moe-a2.7b"), {{"moe_intermediate_size", 2048}, {"shared_expert_intermediate_size", 640}});

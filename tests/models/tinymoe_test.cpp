@@ -81,7 +81,7 @@ TEST(TinyMoe, TheBuiltInModelMatchesTheOracle) {
 class SharedTinyMoe : public testing::TestWithParam<std::string> {};
 
 TEST_P(SharedTinyMoe, MatchesItsGoldens) {
-  if (kSanitized) GTEST_SKIP() << "the built-in model takes the same paths; the fixtures have the other formats";
+  if (kSanitized) GTEST_SKIP() << "sanitized: " << GetParam() << " goldens were not run; the built-in model takes the same paths";
   const auto folder = shared_data() / "model" / GetParam();
   if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "there is no " << folder << ": this format of the model was not run";
   const auto oracle = GetParam() == "bf16" ? json_lines(tree_data() / "model" / "goldens_50.jsonl")

@@ -108,7 +108,7 @@ TEST(Activations, EqualTheirFormulas) {
   EXPECT_EQ(activate(plain, -3.0), 0.0);
 }
 
-TEST(Weights, ExpertsWithoutTheInputScaleTheyNeedAreNamed) {
+TEST(Weights, B003_ExpertsWithoutTheInputScaleTheyNeedAreNamed) {
   MoeProblem p = small_problem();
   p.weights = kNvfp4;
   RandomExperts experts(p);
