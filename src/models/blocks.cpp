@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/json.h"
 #include "models/causal_lm.h"
 
 namespace conclave {
@@ -70,6 +71,37 @@ void read_expert_groups(ConfigReader& reader, std::int64_t experts, moe::Routing
   routing.top_groups = static_cast<std::int16_t>(reader.integer({"topk_group"}, 1, routing.groups, 1));
   if (experts % routing.groups != 0)
     reader.problem(fmt::format("n_routed_experts {} is not a multiple of n_group {}", experts, routing.groups));
+}
+
+void ignore_prediction_layers(const ModelConfig& c, Loader& loader, std::int64_t extra) {
+  for (std::int64_t i = 0; i < extra; ++i)
+    loader.ignore_prefix(fmt::format("model.layers.{}.", c.layers + i), "multi-token prediction is not used");
+}
+
+std::int32_t read_window(ConfigReader& reader) {
+  if (reader.is_null("sliding_window")) return 0;
+  return static_cast<std::int32_t>(reader.integer({"sliding_window"}, 1, 1 << 30, 4096));
+}
+
+void read_layer_types(ConfigReader& reader, std::vector<bool>& sliding) {
+  const Json* types = reader.find({"layer_types"});
+  if (types == nullptr) return;
+  if (!types->is_array() || types->size() != sliding.size())
+    return reader.problem(fmt::format("layer_types: expected a list of {} texts", sliding.size()));
+  for (std::size_t i = 0; i < sliding.size(); ++i) {
+    if ((*types)[i] != "sliding_attention" && (*types)[i] != "full_attention")
+      return reader.problem(fmt::format("layer_types: {} is not one of sliding_attention, full_attention", (*types)[i].dump()));
+    sliding[i] = (*types)[i] == "sliding_attention";
+  }
+}
+
+LayerWindows::LayerWindows(ConfigReader& reader, std::int32_t layers)
+    : window_(reader.boolean({"use_sliding_window"}, false) ? read_window(reader) : 0) {
+  const std::int64_t first = reader.integer({"max_window_layers"}, 0, 1 << 30, 28);
+  for (std::int32_t layer = 0; layer < layers; ++layer) sliding_.push_back(window_ > 0 && layer >= first);
+  read_layer_types(reader, sliding_);
+  if (window_ == 0 && std::find(sliding_.begin(), sliding_.end(), true) != sliding_.end())
+    reader.problem("layer_types has sliding_attention, and use_sliding_window or sliding_window says that there is no window");
 }
 
 Loader::ExpertModule expert_modules(const std::string& at, std::array<std::string_view, 3> names) {

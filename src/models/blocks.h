@@ -47,10 +47,29 @@ moe::MoeProblem expert_problem(std::int64_t experts, std::int64_t top_k, std::in
 // group.
 void read_expert_groups(ConfigReader&, std::int64_t experts, moe::RoutingSpec&);
 
+// Layers behind the last, for predicting several tokens at once (DeepSeek, GLM): published, not run, and said so.
+void ignore_prediction_layers(const ModelConfig&, Loader&, std::int64_t extra);
+
 // "<at>experts.<e>.<name>" with the published names of gate, up and down.
 inline constexpr std::array<std::string_view, 3> kGateUpDown{"gate_proj", "up_proj", "down_proj"};
 inline constexpr std::array<std::string_view, 3> kW1W3W2{"w1", "w3", "w2"};
 Loader::ExpertModule expert_modules(const std::string& at, std::array<std::string_view, 3> names);
+
+// "sliding_window" of Mistral and Qwen: null says that there is none (0); without the key it is 4096.
+std::int32_t read_window(ConfigReader&);
+// "layer_types" into `sliding`, one per layer; without the key nothing changes.
+void read_layer_types(ConfigReader&, std::vector<bool>& sliding);
+
+// How far layer `layer` sees, 0: everything, by layer_types or, without it, by use_sliding_window and max_window_layers (Qwen).
+class LayerWindows {
+ public:
+  LayerWindows(ConfigReader&, std::int32_t layers);
+  std::int32_t operator()(std::int32_t layer) const { return sliding_[static_cast<std::size_t>(layer)] ? window_ : 0; }
+
+ private:
+  std::int32_t window_;
+  std::vector<bool> sliding_;
+};
 
 struct MoeNames {
   std::string_view router = "gate";

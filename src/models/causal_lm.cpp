@@ -16,10 +16,14 @@ class CausalLm final : public Model {
     loader.end_step();
     add(loader, parts.blocks);
     loader.parameter(parts.final_norm, names.final_norm, config_.hidden);
-    if (config_.tied_embeddings)
+    if (config_.tied_embeddings) {
       loader.linear_of(parts.head, parts.embedding, {}, "lm_head (tied to the embedding)");
-    else
+      loader.expect_copy(
+          std::string(names.head) + ".weight", parts.embedding,
+          "tie_word_embeddings of config.json makes the embedding the head; if the head is one of its own, set it to false");
+    } else {
       loader.linear(parts.head, names.head, loader.share_of_vocabulary(config_.vocab), config_.hidden);
+    }
     loader.ignore_suffix(".rotary_emb.inv_freq", "computed from config.json");
     report_ = loader.build();
     kv_ = loader.kv_spec();

@@ -92,6 +92,11 @@ const Json* ConfigReader::find(Keys keys) const {
   return nullptr;
 }
 
+bool ConfigReader::is_null(std::string_view key) const {
+  const auto it = object_.find(key);
+  return it != object_.end() && it->is_null();
+}
+
 std::int64_t ConfigReader::integer(Keys keys, std::int64_t low, std::int64_t high, std::optional<std::int64_t> fallback) {
   const Json* value = find(keys);
   if (value == nullptr) {

@@ -56,6 +56,7 @@ class ConfigReader {
   using Scalar = std::variant<std::string_view, bool, std::int64_t>;
   void only(std::string_view key, std::initializer_list<Scalar> allowed);
   const Json* find(Keys) const;
+  bool is_null(std::string_view key) const;  // where null says something else than no key
   void problem(std::string words) { problems_.push_back(std::move(words)); }
   const std::vector<std::string>& problems() const { return problems_; }
   void throw_problems() const;  // Error{unsupported} listing all of them, if any

@@ -1,7 +1,5 @@
 // DeepSeek-V3, R1 and V2, Kimi-K2: latent attention; the first layers dense, then experts chosen by sigmoid within the best groups
 // (V3) or by softmax (V2), beside shared experts. Keys: transformers' DeepseekV3Config and DeepseekV2Config.
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "models/blocks.h"
@@ -107,8 +105,7 @@ std::unique_ptr<Model> load(const ModelConfig& c, const Checkpoint& checkpoint, 
         c, loader, blocks, "model.",
         [&](std::int32_t, const std::string& at) { return attention(c, keys, loader, at + "self_attn."); },
         [&](std::int32_t layer, const std::string& at) { return feed_forward(c, keys, loader, layer, at + "mlp."); });
-    for (std::int64_t extra = 0; extra < keys.extra_layers; ++extra)
-      loader.ignore_prefix(fmt::format("model.layers.{}.", c.layers + extra), "multi-token prediction is not used");
+    ignore_prediction_layers(c, loader, keys.extra_layers);
   });
 }
 

@@ -1,8 +1,5 @@
 // gpt-oss (20b, 120b): attention with biases, sinks and a sliding window on every other layer; experts in MXFP4 with biases,
 // stacked with gate and up interleaved, and the clamped swiglu of OpenAI. Keys: transformers' GptOssConfig.
-#include <fmt/format.h>
-
-#include "io/json.h"
 #include "models/blocks.h"
 #include "models/causal_lm.h"
 #include "quant/stacked_experts.h"
@@ -20,7 +17,8 @@ struct Keys {
         limit(static_cast<float>(reader.number({"swiglu_limit"}, 0.0, 1e6, 7.0))),
         bias(reader.boolean({"attention_bias"}, true) ? Bias::required : Bias::none) {
     reader.only("hidden_act", {"silu"});
-    read_layer_types(c, reader);
+    for (std::int32_t layer = 0; layer < c.layers; ++layer) sliding.push_back(layer % 2 == 0);  // without a list
+    read_layer_types(reader, sliding);
     reader.throw_problems();
   }
   std::int64_t experts, top_k, inter;
@@ -31,21 +29,6 @@ struct Keys {
 
   AttentionOptions attention(std::int32_t layer) const {
     return {.qkv_bias = bias, .o_bias = bias, .window = sliding[static_cast<std::size_t>(layer)] ? window : 0, .sinks = true};
-  }
-
- private:
-  // Without a list the even layers are the sliding ones.
-  void read_layer_types(const ModelConfig& c, ConfigReader& reader) {
-    for (std::int32_t layer = 0; layer < c.layers; ++layer) sliding.push_back(layer % 2 == 0);
-    const Json* types = reader.find({"layer_types"});
-    if (types == nullptr) return;
-    if (!types->is_array() || types->size() != sliding.size())
-      return reader.problem(fmt::format("layer_types: expected a list of {} texts", sliding.size()));
-    for (std::size_t i = 0; i < sliding.size(); ++i) {
-      if ((*types)[i] != "sliding_attention" && (*types)[i] != "full_attention")
-        return reader.problem(fmt::format("layer_types: {} is not one of sliding_attention, full_attention", (*types)[i].dump()));
-      sliding[i] = (*types)[i] == "sliding_attention";
-    }
   }
 };
 

@@ -157,6 +157,19 @@ void Loader::linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix& matrix,
   preparation_.matrix({}, making_linear(slot, matrix, bias, where));
 }
 
+void Loader::expect_copy(const std::string& name, const QuantMatrix& matrix, std::string why) {
+  const auto found = checkpoint_.find(name);
+  if (!found) return;
+  preparation_.matrix({}, [this, name, copy = *found, codes = matrix.codes, why = std::move(why)] {
+    const bool same = copy.dtype == codes.dtype && copy.shape == codes.shape &&
+                      std::memcmp(copy.data, codes.data, static_cast<std::size_t>(codes.bytes())) == 0;
+    if (!same)
+      throw Error(Errc::corrupt, fmt::format("{}: {} has other values than it is meant to be a copy of: {}",
+                                             checkpoint_.files().location(), name, why));
+    return false;
+  });
+}
+
 void Loader::derived(const std::string& module, std::int64_t rows, std::int64_t cols, UseMatrix use) {
   const QuantMatrix matrix = bind(checkpoint_, module, quant_.scheme_of(module).weights, rows, cols);
   count("dense linears", matrix);
@@ -408,9 +421,10 @@ ModelReport Loader::build() {
     report_.notes.push_back(fmt::format("gate and up have different global scales in {} of {} experts; each half keeps its own",
                                         unequal_halves_, halves_));
   if (calibrated_ > 0 && uncalibrated_ > 0)
-    report_.notes.push_back(fmt::format("{} of {} expert matrices have no input scale, the first {}; none is used: inputs of experts "
-                                        "are not quantised",
-                                        uncalibrated_, calibrated_ + uncalibrated_, first_uncalibrated_));
+    report_.notes.push_back(
+        fmt::format("{} of {} expert matrices have no input scale, the first {}; none is used: inputs of experts "
+                    "are not quantised",
+                    uncalibrated_, calibrated_ + uncalibrated_, first_uncalibrated_));
   if (kv_.recurrent.layers > 0)
     report_.notes.push_back(
         fmt::format("{} layers keep {:.1f} MB of float32 state for each sequence beside its KV pages; what prompts have in common "

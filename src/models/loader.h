@@ -42,6 +42,9 @@ class Loader {
   // It counts as no matrix of its own.
   void linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix&, ConstTensorView bias, const std::string& where);
 
+  // Some publish a matrix that is bound a second time, as `name`. A tensor of that name must be the same, or is refused for `why`.
+  void expect_copy(const std::string& name, const QuantMatrix&, std::string why);
+
   // The routed experts of one layer. `problem` says everything but the formats, which come from the weights.
   // `expert_module(e, part)` is the published path of expert e's gate, up or down projection, which is looked up in source(), or in
   // another source over it (StackedExperts) that is needed only during this call.

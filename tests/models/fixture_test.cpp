@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(Tree, QuantisedCacheTest, testing::ValuesIn(with_quanti
                          name_of);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FixtureTest);
 
-TEST(Fixtures, TheTreeHasSome) { EXPECT_GE(fixtures_under(tree_data() / "fixtures").size(), 4u); }
+TEST(Fixtures, TheTreeHasSome) { EXPECT_GE(fixtures_under(tree_data() / "fixtures").size(), 8u); }
 
 TEST(Fixtures, MoreLieBesideTheTree) {
   if (!std::filesystem::is_directory(shared_data() / "fixtures"))
