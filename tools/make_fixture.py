@@ -155,7 +155,7 @@ def main():
     save(model, folder)
     check(folder, family, model, ids[-1])
     save_file(references(model, ids), folder / "ref.safetensors")
-    meta = {"arch": arch, "format": "bf16", "seed": seed, "noise_bf16": noise}
+    meta = {"arch": model.config.model_type, "format": "bf16", "seed": seed, "noise_bf16": noise}
     (folder / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
     print(arch, meta, sum(f.stat().st_size for f in folder.iterdir()), "bytes")
 

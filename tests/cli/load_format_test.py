@@ -14,18 +14,23 @@ SMALL = {"num_hidden_layers": 2, "vocab_size": 1024, "bos_token_id": 1, "eos_tok
 CUTS = {
     "deepseek-r1": {"first_k_dense_replace": 1, "intermediate_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 16,
                     "n_routed_experts": 8, "n_group": 4, "topk_group": 2, "num_experts_per_tok": 2},
+    "glm-4.5-air": {"intermediate_size": 4096, "n_routed_experts": 8},
+    "glm-4.6": {"first_k_dense_replace": 1, "intermediate_size": 4096, "n_routed_experts": 8},
     "gpt-oss-20b": {"num_local_experts": 4},
     "gpt-oss-120b": {"num_local_experts": 8},
     "llama-3.3-70b-fp4": {"intermediate_size": 4096},
     "llama-4-maverick": {"num_local_experts": 2, "intermediate_size": 2048, "intermediate_size_mlp": 4096},
     "llama-4-scout": {"num_local_experts": 2, "intermediate_size": 2048},
     "minimax-m2": {"num_local_experts": 8},
+    "mistral-7b-v0.3": {"intermediate_size": 4096},
     "mixtral-8x7b": {"num_local_experts": 2, "intermediate_size": 3584},
     # Mixer, experts, attention, experts: two layers would leave out one of the three.
     "nemotron-3-nano-30b-a3b": {"num_hidden_layers": 4, "hybrid_override_pattern": "ME*E", "n_routed_experts": 16},
     "nemotron-nano-9b-v2": {"num_hidden_layers": 3, "hybrid_override_pattern": "M-*"},
     "qwen1.5-moe-a2.7b": {"num_experts": 8},
+    "qwen2.5-7b": {"intermediate_size": 4096},
     "qwen3-30b-a3b": {"num_experts": 16},
+    "qwen3-8b": {"intermediate_size": 4096},
 }
 
 

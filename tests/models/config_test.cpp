@@ -144,6 +144,59 @@ TEST(ExpertGroups, AreReadAndMustDivideTheExperts) {
                                                         "n_routed_experts 256 is not a multiple of n_group 6"}));
 }
 
+// Expected: what transformers' Qwen3Config makes of the same keys (layer_types and sliding_window after __post_init__).
+TEST(LayerWindows, AreThoseOfTransformers) {
+  struct Case {
+    Json keys;
+    std::vector<std::int32_t> windows;  // of three layers
+  };
+  const Case cases[] = {
+      {{}, {0, 0, 0}},
+      {{{"sliding_window", 24}, {"max_window_layers", 0}}, {0, 0, 0}},
+      {{{"use_sliding_window", true}, {"sliding_window", 24}, {"max_window_layers", 1}}, {0, 24, 24}},
+      {{{"use_sliding_window", true}, {"max_window_layers", 2}}, {0, 0, 4096}},
+      {{{"use_sliding_window", true}, {"sliding_window", 24}}, {0, 0, 0}},  // 28 layers see everything
+      {{{"use_sliding_window", true}, {"sliding_window", nullptr}, {"max_window_layers", 0}}, {0, 0, 0}},
+      {{{"use_sliding_window", true},
+        {"sliding_window", 8},
+        {"layer_types", {"sliding_attention", "full_attention", "sliding_attention"}}},
+       {8, 0, 8}},
+  };
+  for (const Case& c : cases) {
+    const Json keys = c.keys.is_null() ? Json::object() : c.keys;
+    ConfigReader reader(keys);
+    const LayerWindows windows(reader, 3);
+    EXPECT_EQ((std::vector<std::int32_t>{windows(0), windows(1), windows(2)}), c.windows) << keys.dump();
+    EXPECT_TRUE(reader.problems().empty()) << keys.dump();
+  }
+}
+
+TEST(LayerWindows, WhatContradictsItselfIsRefused) {
+  const struct {
+    Json keys;
+    const char* words;
+  } cases[] = {
+      {{{"layer_types", {"sliding_attention"}}}, "layer_types has sliding_attention, and use_sliding_window"},
+      {{{"layer_types", {"full_attention", "full_attention"}}}, "layer_types: expected a list of 1 texts"},
+      {{{"layer_types", {"chunked_attention"}}}, "\"chunked_attention\" is not one of"},
+      {{{"use_sliding_window", true}, {"sliding_window", 0}}, "sliding_window: expected an integer from 1"},
+  };
+  for (const auto& c : cases) {
+    ConfigReader reader(c.keys);
+    const LayerWindows windows(reader, 1);
+    ASSERT_EQ(reader.problems().size(), 1u) << c.keys.dump();
+    EXPECT_NE(reader.problems()[0].find(c.words), std::string::npos) << reader.problems()[0];
+  }
+}
+
+TEST(Window, NullSaysThatThereIsNoneAndNoKeySays4096) {
+  const Json none = Json::object(), null = {{"sliding_window", nullptr}}, some = {{"sliding_window", 24}};
+  ConfigReader absent(none), without(null), with(some);
+  EXPECT_EQ(read_window(absent), 4096);
+  EXPECT_EQ(read_window(without), 0);
+  EXPECT_EQ(read_window(with), 24);
+}
+
 TEST(ModelConfig, AListOfEndIdsIsBounded) {
   Json ids = Json::array();
   for (int id = 0; id < 4096; ++id) ids.push_back(id);

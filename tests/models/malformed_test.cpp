@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 
 #include "checkpoint/dummy_checkpoint.h"
@@ -57,25 +58,40 @@ class EditableModel final : public FileSet {
   }
   // Takes a tensor out; what lies behind it moves up.
   void erase(const std::string& name) {
+    change([&](Json& entries, std::string& data) {
+      const std::size_t begin = entries.at(name)["data_offsets"][0], end = entries.at(name)["data_offsets"][1];
+      entries.erase(name);
+      data.erase(begin, end - begin);
+      for (Json& entry : entries)
+        for (Json& offset : entry["data_offsets"])
+          if (offset.get<std::size_t>() > begin) offset = offset.get<std::size_t>() - (end - begin);
+    });
+  }
+  // Publishes a tensor a second time.
+  void copy(const std::string& name, const std::string& as) {
+    const std::string bytes(tensor(name).begin(), tensor(name).end());
+    change([&](Json& entries, std::string& data) {
+      entries[as] = entries.at(name);
+      entries[as]["data_offsets"] = {data.size(), data.size() + bytes.size()};
+      data += bytes;
+    });
+  }
+  std::map<std::string, std::string> files;
+
+ private:
+  void change(const std::function<void(Json& entries, std::string& data)>& by) {
     std::string& file = files["model.safetensors"];
     std::uint64_t header;
     std::memcpy(&header, file.data(), 8);
     Json entries = parse_json(std::string_view(file).substr(8, header), "header");
-    const Json gone = entries.at(name)["data_offsets"];
     entries.erase("__metadata__");
-    const std::size_t begin = gone[0], size = gone[1].get<std::size_t>() - begin;
-    entries.erase(name);
-    for (Json& entry : entries)
-      for (Json& offset : entry["data_offsets"])
-        if (offset.get<std::size_t>() > begin) offset = offset.get<std::size_t>() - size;
+    std::string data = file.substr(8 + header);
+    by(entries, data);
     std::string text = entries.dump();
     text.resize((text.size() + 7) / 8 * 8, ' ');
-    std::string data = file.substr(8 + header);
-    data.erase(begin, size);
     header = text.size();
     file = std::string(reinterpret_cast<const char*>(&header), 8) + text + data;
   }
-  std::map<std::string, std::string> files;
 };
 
 // What loading says; "" when it loads.
@@ -271,6 +287,39 @@ TEST(Malformed, AnUnknownArchitectureIsRefusedWithWhatCanRun) {
   config["architectures"] = {"Qwen3MoeForCausalML"};
   model.files["config.json"] = config.dump();
   expect_mentions(complaint(model), {"Qwen3MoeForCausalML", "did you mean 'Qwen3MoeForCausalLM'"});
+}
+
+TEST(Malformed, KeysThatWouldChangeTheNumbersAreRefused) {
+  const struct {
+    const char* model;
+    Json change;
+    const char* words;
+  } cases[] = {
+      {"qwen2.5-7b", {{"hidden_act", "gelu"}}, "hidden_act: \"gelu\""},
+      {"qwen2.5-7b", {{"rope_scaling", {{"type", "mrope"}, {"mrope_section", {16, 24, 24}}}}}, "mrope"},
+      {"qwen3-8b", {{"layer_types", std::vector<std::string>(36, "sliding_attention")}}, "layer_types has sliding_attention"},
+      {"mistral-7b-v0.3", {{"layer_types", std::vector<std::string>(32, "full_attention")}}, "layer_types: windows by layer"},
+      {"glm-4.5-air", {{"partial_rotary_factor", nullptr}}, "partial_rotary_factor is missing"},
+      {"glm-4.5-air", {{"scoring_func", "softmax"}}, "scoring_func: \"softmax\""},
+      {"glm-4.6", {{"n_group", 3}}, "160 is not a multiple of n_group 3"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(complaint_of_config(c.model, Json::object()), "");
+    expect_mentions(complaint_of_config(c.model, c.change), {c.words});
+  }
+}
+
+// Some publish the head of tied embeddings as well. It must be their copy: transformers 4 would take the one, 5 the other.
+TEST(Malformed, AHeadBesideTiedEmbeddingsMustBeTheirCopy) {
+  EditableModel model("qwen2-bf16");
+  model.copy("model.embed_tokens.weight", "lm_head.weight");
+  EXPECT_EQ(complaint(model, false), "");
+  model.tensor("lm_head.weight")[77] ^= 1;
+  EXPECT_EQ(complaint(model), "");  // a plan reads no weights
+  expect_mentions(complaint(model, false), {"lm_head.weight has other values", "tie_word_embeddings"});
+  model = EditableModel("qwen2-bf16");
+  model.copy("model.norm.weight", "lm_head.weight");
+  expect_mentions(complaint(model, false), {"lm_head.weight has other values"});
 }
 
 // B001: gate and up with different global scales keep their own, here from the file to the logits: one is changed tenfold, and the
