@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "device/described_device.h"
+#include "engine/limits.h"
 #include "io/json.h"
 #include "models/check.h"
 #include "models/model_files.h"
@@ -21,6 +22,7 @@ namespace {
 struct CheckFlags {
   std::string model, load_format = "auto";
   CheckOptions options;
+  EngineOptions limits;
   bool json = false;
 };
 
@@ -34,8 +36,13 @@ Json json_of(const std::vector<ParallelSize>& sizes) {
     if (!size.problems.empty()) continue;
     one["weight_bytes_per_rank"] = size.memory.weight_bytes;
     one["kv_values_per_token_per_rank"] = size.memory.kv_values_per_token;
+    if (size.memory.workspace_bytes) one["workspace_bytes_per_rank"] = *size.memory.workspace_bytes;
   }
   return out;
+}
+
+std::int32_t context_of(const ModelCheck& check, const StepSize& step) {
+  return step.context > 0 ? step.context : check.description.config.max_positions;
 }
 
 Json json_of(const DeviceCheck& device) {
@@ -45,7 +52,7 @@ Json json_of(const DeviceCheck& device) {
           {"decisions", decisions_json(device.decisions)}};
 }
 
-Json json_of(const ModelCheck& check) {
+Json json_of(const ModelCheck& check, const StepSize& step) {
   const ModelConfig& c = check.description.config;
   Json formats = Json::object();
   for (const auto& [kind, format] : check.size.formats)
@@ -63,6 +70,7 @@ Json json_of(const ModelCheck& check) {
           {"problems", check.problems},
           {"notes", check.notes},
           {"devices", devices},
+          {"step", {{"tokens", step.tokens}, {"logits_rows", step.logits_rows}, {"context", context_of(check, step)}}},
           {"tensor_parallel", json_of(check.tensor_parallel)},
           {"expert_parallel", json_of(check.expert_parallel)}};
 }
@@ -91,15 +99,18 @@ void write_sizes(Text out, std::string_view what, const std::vector<ParallelSize
   if (sizes.empty()) return;
   fmt::format_to(out, "\n{}:\n", what);
   for (const ParallelSize& size : sizes) {
+    const RankMemory& memory = size.memory;
     if (size.problems.empty())
-      fmt::format_to(out, "  {:>3}: each rank holds {:.3f} GB of weights, and {:.1f} KB of bf16 cache per token\n", size.ranks,
-                     gigabytes(size.memory.weight_bytes), static_cast<double>(size.memory.kv_values_per_token) * 2 / 1e3);
+      fmt::format_to(out, "  {:>3}: each rank holds {:.3f} GB of weights, {:.1f} KB of bf16 cache per token, and {}\n", size.ranks,
+                     gigabytes(memory.weight_bytes), static_cast<double>(memory.kv_values_per_token) * 2 / 1e3,
+                     memory.workspace_bytes ? fmt::format("{:.3f} GB of workspace", gigabytes(*memory.workspace_bytes))
+                                            : "no workspace, as nothing here runs it");
     else
       fmt::format_to(out, "  {:>3}: no, {}\n", size.ranks, fmt::join(size.problems, "; "));
   }
 }
 
-std::string text_of(const ModelCheck& check, std::string_view looked_at) {
+std::string text_of(const ModelCheck& check, const StepSize& step, std::string_view looked_at) {
   std::string text;
   const Text out(text);
   if (!check.devices.empty()) write_size(out, check);
@@ -107,6 +118,11 @@ std::string text_of(const ModelCheck& check, std::string_view looked_at) {
   for (const DeviceCheck& device : check.devices) write_device(out, device);
   write_sizes(out, "Tensor parallel, by heads, the width of MLPs and experts, and the vocabulary", check.tensor_parallel);
   write_sizes(out, "Expert parallel, by whole experts", check.expert_parallel);
+  if (!check.tensor_parallel.empty())
+    fmt::format_to(out,
+                   "\nWorkspace: what a step takes on this machine, of at most {} tokens, {} rows of logits and a context of {}\n"
+                   "(--max-num-batched-tokens, --max-num-seqs, --max-model-len).\n",
+                   step.tokens, step.logits_rows, context_of(check, step));
   if (check.problems.empty())
     fmt::format_to(out, "\nNo problems{}.\n", looked_at);
   else
@@ -117,15 +133,17 @@ std::string text_of(const ModelCheck& check, std::string_view looked_at) {
 
 void print(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
 
-// Where the weights cannot be opened that is a problem like others, and the configuration is looked at without them.
-std::unique_ptr<Checkpoint> open_or_stand_in(const std::shared_ptr<const FileSet>& files, const std::string& load_format,
-                                             std::vector<std::string>& problems) {
+// Null for stand-ins. Where the weights cannot be opened that is a problem like others, and the configuration is looked at without
+// them.
+std::unique_ptr<Checkpoint> open_or_note(const std::shared_ptr<const FileSet>& files, const std::string& load_format,
+                                         std::vector<std::string>& problems) {
+  if (load_format == "dummy") return nullptr;
   try {
     return open_weights(files, load_format, DummyValues::none);
   } catch (const Error& e) {
     if (e.code() == Errc::cancelled) throw;
     problems.push_back(e.what());
-    return open_weights(files, "dummy", DummyValues::none);
+    return nullptr;
   }
 }
 
@@ -136,18 +154,33 @@ std::string_view looked_at(const ModelCheck& found, const CheckFlags& flags) {
                                                         : " of names, types and shapes; --deep looks at the values of scales too";
 }
 
+StepSize step_of(const EngineOptions& asked) {
+  const StepLimits limits = decide_step_limits(asked);
+  return {limits.max_num_batched_tokens, limits.max_logits_rows, asked.max_model_len};
+}
+
+ModelCheck look(const CheckFlags& flags, const StepSize& step) {
+  const std::shared_ptr<const FileSet> files = open_files(flags.model, flags.load_format);
+  std::vector<std::string> problems;
+  const std::unique_ptr<Checkpoint> weights = open_or_note(files, flags.load_format, problems);
+  CheckOptions options = flags.options;
+  options.step = step;
+  ProgressBar bar("Checking");
+  options.progress = load_progress(bar, "checking");
+  ModelCheck found = check_model(*files, weights.get(), options);
+  found.problems.insert(found.problems.begin(), problems.begin(), problems.end());
+  return found;
+}
+
 int check(const CheckFlags& flags) {
   count_interrupts();
+  const StepSize step = step_of(flags.limits);
   try {
-    const std::shared_ptr<const FileSet> files = open_files(flags.model, flags.load_format);
-    std::vector<std::string> problems;
-    const std::unique_ptr<Checkpoint> weights = open_or_stand_in(files, flags.load_format, problems);
-    ModelCheck found = check_model(*weights, flags.options);
-    found.problems.insert(found.problems.begin(), problems.begin(), problems.end());
+    const ModelCheck found = look(flags, step);
     if (flags.json)
-      print(json_of(found));
+      print(json_of(found, step));
     else
-      fmt::print("{}", printable(text_of(found, looked_at(found, flags))));
+      fmt::print("{}", printable(text_of(found, step, looked_at(found, flags))));
     return found.problems.empty() && found.devices.front().refusal.empty() ? kSuccess : kFailed;
   } catch (const Error& e) {  // nothing could be checked; a script gets its object all the same
     if (!flags.json || e.code() == Errc::cancelled || e.code() == Errc::bad_input) throw;
@@ -176,6 +209,7 @@ void add_check(CLI::App& app, Action& action) {
       ->allow_extra_args(false);  // the word after it is the model
   add_backend_flag(*command, flags->options.moe_backend);
   add_load_format_flag(*command, flags->load_format)->excludes(deep);
+  add_limit_flags(*command, flags->limits);
   command->add_flag("--json", flags->json, "Everything as JSON on stdout");
   command->callback([flags, &action] { action = [flags] { return check(*flags); }; });
 }

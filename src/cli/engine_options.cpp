@@ -60,6 +60,15 @@ CLI::Option* add_load_format_flag(CLI::App& command, std::string& format) {
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kLoadFormats), std::end(kLoadFormats))));
 }
 
+void add_limit_flags(CLI::App& command, EngineOptions& o) {
+  const auto add = [&](const char* name, std::int32_t& value, const char* words) {
+    command.add_option(name, value, words)->transform(whole_number(0))->group(kEngineGroup);
+  };
+  add("--max-model-len", o.max_model_len, "Most tokens of prompt and answer together; 0: the model's own limit");
+  add("--max-num-seqs", o.max_num_seqs, "Most sequences that run at once");
+  add("--max-num-batched-tokens", o.max_num_batched_tokens, "Most tokens of one step; longer prompts go in chunks");
+}
+
 void add_engine_flags(CLI::App& command, EngineFlags& flags) {
   EngineOptions& o = flags.options;
   const char* group = kEngineGroup;
@@ -71,13 +80,7 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags) {
       ->group(group);
   command.add_option("--kv-cache-dtype", o.kv_cache_dtype, "auto, bf16, f32, or fp8: E4M3 with the scales of the checkpoint")
       ->group(group);
-  command.add_option("--max-model-len", o.max_model_len, "Most tokens of prompt and answer together; 0: the model's own limit")
-      ->transform(whole_number(0))
-      ->group(group);
-  command.add_option("--max-num-seqs", o.max_num_seqs, "Most sequences that run at once")->transform(whole_number(0))->group(group);
-  command.add_option("--max-num-batched-tokens", o.max_num_batched_tokens, "Most tokens of one step; longer prompts go in chunks")
-      ->transform(whole_number(0))
-      ->group(group);
+  add_limit_flags(command, o);
   command
       .add_flag_callback(
           "--no-verify", [&o] { o.verify = false; }, "Do not compare the chosen expert kernels with the reference while loading")
@@ -114,9 +117,9 @@ void add_sampling_flags(CLI::App& command, SamplingParams& s) {
   command.add_flag("--ignore-eos", s.ignore_eos, "Go on after the end token, to --max-tokens")->group(group);
 }
 
-std::function<void(std::int64_t, std::int64_t)> load_progress(ProgressBar& bar) {
-  return [&bar](std::int64_t done, std::int64_t total) {
-    if (interrupts() > 0) throw Error(Errc::cancelled, "interrupted while loading the model");
+std::function<void(std::int64_t, std::int64_t)> load_progress(ProgressBar& bar, std::string_view doing) {
+  return [&bar, doing](std::int64_t done, std::int64_t total) {
+    if (interrupts() > 0) throw Error(Errc::cancelled, fmt::format("interrupted while {} the model", doing));
     bar.show(done, total);
   };
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/progress_bar.h"
@@ -29,11 +30,13 @@ void add_model_argument(CLI::App& command, std::string& model);
 CLI::Option* add_load_format_flag(CLI::App& command, std::string& format);
 // --moe-backend; a name that no backend has is refused by the parser, whether the model has experts or not.
 CLI::Option* add_backend_flag(CLI::App& command, std::string& backend);
+// --max-model-len, --max-num-seqs and --max-num-batched-tokens.
+void add_limit_flags(CLI::App& command, EngineOptions&);
 // --threads and --moe-backend.
 void add_compute_flags(CLI::App& command, int& threads, std::string& moe_backend);
 
 // For LoadContext and EngineOptions: draws the bar, and gives up with Error{cancelled} after a counted interrupt.
-std::function<void(std::int64_t done, std::int64_t total)> load_progress(ProgressBar&);
+std::function<void(std::int64_t done, std::int64_t total)> load_progress(ProgressBar&, std::string_view doing = "loading");
 
 // Opens the engine with a progress bar on stderr. A counted interrupt (cli/interrupt.h) stops a download. Throws Error.
 std::unique_ptr<Engine> open_engine(EngineFlags flags);

@@ -58,8 +58,7 @@ EngineCore::EngineCore(LoadedModel loaded, const EngineOptions& options, const S
       cache_(*loaded_.device, cache_limits_.spec, cache_limits_.pages, cache_limits_.sequences),
       pool_(cache_limits_.pages),
       workspace_(loaded_.device->allocate(workspace_bytes(*loaded_.model, step, cache_limits_))),
-      logits_buffer_(loaded_.device->allocate(sizeof(float) * static_cast<std::size_t>(step.max_logits_rows) *
-                                              static_cast<std::size_t>(info_.vocab))),
+      logits_buffer_(loaded_.device->allocate(loaded_.model->logits_bytes(step.max_logits_rows))),
       logits_(logits_buffer_.data(), DType::f32, {step.max_logits_rows, info_.vocab}, logits_buffer_.on_device()),
       inbox_(options.max_waiting),
       scheduler_({cache_limits_.spec.page_tokens, step.max_num_batched_tokens, cache_limits_.sequences, step.max_logits_rows}),

@@ -18,11 +18,12 @@ namespace {
 std::shared_ptr<const FileSet> borrowed(const FileSet& files) { return {std::shared_ptr<void>(), &files}; }
 
 // The reference can run every problem that means something, so what this says is about the model and not about a device.
-std::optional<ModelReport> plan(const Checkpoint& weights, Device& device, std::vector<std::string>& problems) {
+std::optional<ModelReport> plan(const Checkpoint& weights, LoadContext context, std::vector<std::string>& problems) {
   std::vector<std::string> found;
-  const auto ops = make_reference_ops();  // a plan runs nothing
+  context.moe_backend = "reference";
+  context.all_problems = &found;
   try {
-    return plan_model(weights, {.device = device, .ops = *ops, .moe_backend = "reference", .all_problems = &found});
+    return plan_model(weights, context);
   } catch (const Error& e) {
     if (e.code() == Errc::cancelled) throw;
     if (found.empty()) found.push_back(e.what());
@@ -52,16 +53,33 @@ DeviceCheck check_device(const ModelReport& asked, const DeviceCaps& caps, const
   return out;
 }
 
+void refuse_context(const ModelConfig& config, std::int32_t asked) {
+  if (asked > config.max_positions)
+    throw Error(Errc::bad_input, fmt::format("max_model_len is {}, and this model's context has {} tokens: ask for at most these",
+                                             asked, config.max_positions));
+}
+
 }  // namespace
 
-ModelCheck check_model(const Checkpoint& weights, const CheckOptions& options) {
+ModelCheck check_model(const FileSet& files, const Checkpoint* weights, const CheckOptions& options) {
   ModelCheck check;
-  check.description = describe_model(weights.files());
+  check.description = describe_model(files);
+  refuse_context(check.description.config, options.step.context);
   const auto here = open_cpu_device();
-  const auto dummy = open_dummy_checkpoint(borrowed(weights.files()), DummyValues::none);
-  const std::optional<ModelReport> asked = plan(*dummy, *here, check.problems);
-  const auto headers = headers_only(weights);
-  if (const auto found = plan(options.deep ? weights : *headers, *here, check.problems)) check.notes = found->notes;
+  const auto ops = make_cpu_ops(here->caps());
+  const LoadContext context{.device = *here,
+                            .ops = *ops,
+                            .moe_backend = options.moe_backend,
+                            .max_tokens = options.step.tokens,
+                            .max_context = options.step.context,
+                            .progress = options.progress};
+  const auto dummy = open_dummy_checkpoint(borrowed(files), DummyValues::none);
+  const std::optional<ModelReport> asked = plan(*dummy, context, check.problems);
+  if (asked) check.notes = asked->notes;
+  if (weights != nullptr) {
+    const auto headers = headers_only(*weights);
+    if (const auto found = plan(options.deep ? *weights : *headers, context, check.problems)) check.notes = found->notes;
+  }
   if (!asked) return check;  // what cannot be described cannot be planned
 
   check.size = asked->size;
@@ -72,8 +90,8 @@ ModelCheck check_model(const Checkpoint& weights, const CheckOptions& options) {
   check.devices.push_back(check_device(*asked, here->caps(), options.moe_backend));
   for (const std::string& name : options.devices)
     check.devices.push_back(check_device(*asked, describe_device(name)->caps(), options.moe_backend));
-  check.tensor_parallel = tensor_parallel_sizes(weights.files(), *asked);
-  check.expert_parallel = expert_parallel_sizes(*asked);
+  check.tensor_parallel = tensor_parallel_sizes(files, *asked, context, options.step);
+  check.expert_parallel = expert_parallel_sizes(*asked, check.tensor_parallel.front().memory);
   return check;
 }
 

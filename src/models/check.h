@@ -2,7 +2,7 @@
 // Everything that can be known of a model before it is loaded: what is wrong with its files, how large it is, what would run it
 // where, and over how many ranks it can be split.
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +16,9 @@ struct CheckOptions {
   std::vector<std::string> devices;  // device/described_device.h; this machine comes first in any case
   std::string moe_backend = "auto";
   bool deep = false;  // read the values of scales too, not only names, types and shapes
+  StepSize step;      // that memory is counted for
+  // Called now and then, also where nothing is read (then with 0 of 0); what it throws ends the check. May be empty.
+  std::function<void(std::int64_t done, std::int64_t total)> progress = {};
 };
 
 struct DeviceCheck {
@@ -33,8 +36,8 @@ struct ModelCheck {
   std::vector<ParallelSize> tensor_parallel, expert_parallel;
 };
 
-// `weights`: the folder's own, or stand-ins (then nothing can be missing). Throws Error when the configuration cannot be read at
-// all.
-ModelCheck check_model(const Checkpoint& weights, const CheckOptions&);
+// `weights`: the folder's own, or null: the configuration alone is looked at. Throws Error when it cannot be read at all, or has
+// fewer positions than the step's context.
+ModelCheck check_model(const FileSet&, const Checkpoint* weights, const CheckOptions&);
 
 }  // namespace conclave

@@ -9,6 +9,7 @@
 #include "base/math.h"
 #include "base/problems.h"
 #include "conclave/error.h"
+#include "models/planned_linear.h"
 #include "moe/build.h"
 #include "quant/codec.h"
 
@@ -76,8 +77,8 @@ std::int64_t Loader::share_of_vocabulary(std::int64_t vocab) const {
 
 // A quantised matrix can be cut only where a block of scales, and a word of codes, ends.
 bool Loader::cut_between_blocks(const std::string& module, const QuantScheme& scheme, std::int64_t rows, std::int64_t cols) {
-  const ModelReport::Matrix& whole = context_.whole->matrices.at(report_.matrices.size() - 1);
-  CONCLAVE_CHECK(whole.module == module);
+  while (context_.whole->matrices.at(in_whole_).module != module) ++in_whole_;
+  const ModelReport::Matrix& whole = context_.whole->matrices[in_whole_];
   const auto cut = [&](std::string_view what, std::int64_t all, std::int64_t part, std::int64_t together) {
     if (part == all || part % together == 0) return true;
     problem_once(module, fmt::format("its {} {} give each rank {}, no multiple of the {} that {} keeps together", all, what, part,
@@ -97,7 +98,8 @@ void Loader::problem_once(const std::string& where, const std::string& words) {
 
 QuantMatrix Loader::bind(const TensorSource& source, const std::string& module, const QuantScheme& scheme, std::int64_t rows,
                          std::int64_t cols) {
-  if (context_.plan_only) report_.matrices.push_back({module, rows, cols});
+  if (context_.plan_only && context_.progress) context_.progress(0, 0);  // it reads nothing, and can be given up all the same
+  if (context_.plan_only && context_.whole == nullptr) report_.matrices.push_back({module, rows, cols});
   if (context_.whole != nullptr && !cut_between_blocks(module, scheme, rows, cols)) return {};
   return codec_for(scheme).bind(source, module, scheme, rows, cols, problems_);
 }
@@ -143,6 +145,7 @@ void Loader::plain_linear(std::unique_ptr<Linear>& slot, const std::string& modu
 
 Preparation::Make Loader::making_linear(std::unique_ptr<Linear>& slot, const QuantMatrix& matrix, ConstTensorView bias,
                                         const std::string& where) {
+  if (context_.plan_only) slot = planned_linear(matrix.scheme, matrix.rows, matrix.cols, context_.ops);
   return [this, &slot, matrix, bias, where] {
     try {
       slot = context_.ops.make_linear(matrix, bias);
@@ -215,7 +218,7 @@ void Loader::experts(std::unique_ptr<moe::MoeKernel>& slot, const std::string& l
   bind_experts(*weights, problem, layer, module, source);
   const std::int64_t routed = report_.size.parameters - others;
   report_.size.active -= routed - routed / problem.experts * problem.top_k;
-  layers_.emplace_back(layer, problem);
+  layers_.push_back({slot, layer, problem});
   preparation_.experts(weights, [this, &slot, layer, problem, weights] {
     try {
       build_experts(slot, layer, problem, *weights);
@@ -235,14 +238,17 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
     count("experts", matrix);
     if (!matrix) return matrix;
     note_calibration(name, matrix, source);
-    report_.size.expert_bytes += bytes_of(matrix);
+    report_.size.expert_bytes += alike_ * bytes_of(matrix);
     if (!scheme) scheme = matrix.scheme;
     if (matrix.scheme != *scheme)
       problems_.push_back(fmt::format("{} is {}, others of {} are {}: one layer must have one format", name,
                                       to_string(matrix.scheme), layer, to_string(*scheme)));
     return matrix;
   };
-  for (std::int32_t e = problem.local_first; e < problem.local_first + problem.local_count; ++e) {
+  // In the plan of the whole model they were found to be alike, so a plan of a rank looks at one of them.
+  if (context_.whole != nullptr) alike_ = problem.local_count;
+  const std::int32_t named = problem.local_count / static_cast<std::int32_t>(alike_);
+  for (std::int32_t e = problem.local_first; e < problem.local_first + named; ++e) {
     moe::Expert expert;
     if (problem.activation.gated) expert.gate = part(e, Part::gate, problem.inter, problem.hidden);
     expert.up = part(e, Part::up, problem.inter, problem.hidden);
@@ -253,9 +259,10 @@ void Loader::bind_experts(moe::ExpertWeights& weights, moe::MoeProblem& problem,
     expert.up_bias = bias_of(source, module(e, Part::up), problem.inter, bias);
     expert.down_bias = bias_of(source, module(e, Part::down), problem.hidden, bias);
     for (const ConstTensorView* b : {&expert.gate_bias, &expert.up_bias, &expert.down_bias})
-      if (*b) report_.size.expert_bytes += b->bytes();
+      if (*b) report_.size.expert_bytes += alike_ * b->bytes();
     weights.experts.push_back(expert);
   }
+  alike_ = 1;
   problem.weights = scheme.value_or(kBf16);
 }
 
@@ -286,13 +293,15 @@ void Loader::build_experts(std::unique_ptr<moe::MoeKernel>& slot, const std::str
 }
 
 // What build_experts() would choose, for a plan.
-void Loader::plan_experts(const std::string& layer, const moe::MoeProblem& problem) {
-  if (decided_before(problem) != nullptr) return;
+void Loader::plan_experts(const ExpertLayer& planned) {
+  const auto& [slot, layer, problem] = planned;
+  const std::string* before = decided_before(problem);
   try {
-    const moe::Selection selection =
-        moe::select_backend(problem, context_.device.caps(), moe::builtin_backends(), context_.moe_backend);
+    const moe::Selection selection = moe::select_backend(problem, context_.device.caps(), moe::builtin_backends(),
+                                                         before != nullptr ? *before : context_.moe_backend);
     const moe::MoeBackend& chosen = selection.chosen_for(problem, context_.device.caps());
-    decide(layer, problem, chosen, "", selection.explain());
+    slot = chosen.build(problem, {}, context_.device);
+    if (before == nullptr) decide(layer, problem, chosen, "", selection.explain());
   } catch (const Error& e) {
     throw e.with_context(layer);
   }
@@ -363,11 +372,13 @@ void Loader::check_all_used() {
 
 void Loader::count(const std::string& kind, std::int64_t parameters, std::int64_t bytes) {
   ModelSize& size = report_.size;
+  parameters *= alike_;
+  bytes *= alike_;
   if (parameters > kMostParameters - size.parameters || bytes > kMostParameters - size.weight_bytes)
     throw Error(Errc::unsupported, fmt::format("{}: config.json asks for more than {} parameters or bytes",
                                                checkpoint_.files().location(), kMostParameters));
   ModelSize::Format& format = size.formats[kind];
-  ++format.tensors;
+  format.tensors += alike_;
   format.parameters += parameters;
   format.bytes += bytes;
   size.parameters += parameters;
@@ -414,7 +425,7 @@ ModelReport Loader::build() {
   for (std::string& words : problems_) told.add(std::move(words));
   told.throw_if_any(Errc::corrupt, checkpoint_.files().location());
   if (context_.plan_only)
-    for (const auto& [layer, problem] : layers_) plan_experts(layer, problem);
+    for (const ExpertLayer& layer : layers_) plan_experts(layer);
   report_counts();
   note_kv_scales();
   if (unequal_halves_ > 0)

@@ -96,7 +96,6 @@ class Loader {
                                   const std::string& where);
   void prepare();
   void check_all_used();
-  void plan_experts(const std::string& layer, const moe::MoeProblem&);
   const std::string* decided_before(const moe::MoeProblem&) const;
   void decide(const std::string& layer, const moe::MoeProblem&, const moe::MoeBackend&, std::string_view details,
               std::string reasons);
@@ -104,6 +103,13 @@ class Loader {
   void count(const std::string& kind, const QuantMatrix&);
   void report_counts();
   void note_kv_scales();
+
+  struct ExpertLayer {
+    std::unique_ptr<moe::MoeKernel>& slot;
+    std::string layer;
+    moe::MoeProblem problem;
+  };
+  void plan_experts(const ExpertLayer&);
 
   struct Ignored {
     std::string text, why;
@@ -117,7 +123,9 @@ class Loader {
   std::vector<std::string> problems_;
   std::set<std::string> told_;  // by problem_once()
   Preparation preparation_;
-  std::vector<std::pair<std::string, moe::MoeProblem>> layers_;  // of experts, in order
+  std::vector<ExpertLayer> layers_;  // in order
+  std::int64_t alike_ = 1;           // tensors that one which is counted stands for
+  std::size_t in_whole_ = 0;         // of a rank's plan: where in the whole model's matrices it is; it names some of them, in order
   std::vector<Ignored> ignored_;
   // Distinct problems so far, each with the backend that its first layer took: later layers take the same.
   std::vector<std::pair<moe::MoeProblem, std::string>> decided_;

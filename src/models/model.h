@@ -59,7 +59,7 @@ struct ModelReport {
     std::string module;
     std::int64_t rows, cols;
   };
-  std::vector<Matrix> matrices;    // of a plan: all, in the order in which they were named
+  std::vector<Matrix> matrices;    // of a plan of the whole model: all, in the order in which they were named
   std::vector<std::string> notes;  // "KV scales: 3 of 3 layers published (...)", tensors that are not used, ...
 };
 
@@ -72,10 +72,20 @@ class Model {
 
   // Bytes of workspace that forward() takes for a step of so many rows, so many wanted logits rows and contexts this long.
   virtual std::size_t workspace_bytes(std::int64_t tokens, std::int64_t logits_rows, std::int64_t max_context) const = 0;
+  // Of so many rows over the whole vocabulary, beside the workspace.
+  std::size_t logits_bytes(std::int64_t rows) const {
+    return sizeof(float) * static_cast<std::size_t>(rows) * static_cast<std::size_t>(config().vocab);
+  }
 
   // Runs the batch's rows through all layers, writing their keys and values to the cache; logits [logits_rows, vocab] f32.
   // Token ids are in [0, vocab). The KV pages of every sequence hold room for its context.
   virtual void forward(const Batch&, KvCache&, const Forward&, TensorView logits) const noexcept = 0;
+};
+
+// The largest step that a model is to run.
+struct StepSize {
+  std::int32_t tokens = 512, logits_rows = 64;
+  std::int32_t context = 0;  // longest sequence; 0: as long as the model knows positions
 };
 
 struct LoadContext {
@@ -83,14 +93,15 @@ struct LoadContext {
   const Ops& ops;
   std::string moe_backend = "auto";  // as moe/select.h takes it
   bool verify = true;                // verify-on-build of expert kernels
-  bool plan_only = false;            // bind, check and decide, but pack nothing: the report is complete, the model cannot run
+  bool plan_only = false;            // bind, check and decide, but pack nothing: report and sizes are complete, nothing can run
   // Of a plan: what one of so many tensor-parallel ranks would hold of the model that was planned as `whole`.
   std::int32_t ranks = 1;
   const ModelReport* whole = nullptr;
   std::int32_t max_tokens = 512;                     // most rows of one step
   std::int32_t max_context = 0;                      // longest sequence; 0: as long as the model knows positions
   std::vector<std::string>* all_problems = nullptr;  // gets every problem of the files; the error that is thrown tells twenty
-  // Called now and then with bytes of weights prepared so far, of all; may be empty.
+  // Called now and then with bytes of weights prepared so far, of all, which are 0 in a plan; what it throws ends loading. May be
+  // empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
 };
 

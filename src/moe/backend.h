@@ -53,6 +53,7 @@ class MoeBackend {
   virtual double cost(const MoeProblem&, const DeviceCaps&, std::int64_t tokens) const = 0;
   // Repacks here and nowhere else. The device's threads are the callee's to use. The weights' pages may be given back
   // afterwards unless the kernel says that it looks at them in place; checkpoints stay mapped, so a kernel may. Throws Error.
+  // Of weights that hold no expert at all it makes a kernel for a plan, which answers workspace_bytes() and is never run.
   virtual std::unique_ptr<MoeKernel> build(const MoeProblem&, const ExpertWeights&, Device&) const = 0;
 };
 

@@ -31,6 +31,7 @@ void check_bias(const ConstTensorView& bias, bool wanted, std::int64_t length) {
 }  // namespace
 
 void check_weights(const MoeProblem& p, const ExpertWeights& weights) {
+  if (weights.experts.empty()) return;
   CONCLAVE_CHECK(weights.experts.size() == static_cast<std::size_t>(p.local_count));
   const bool gated = p.activation.gated;
   const bool needs_input_scales = p.activations == kFp8TensorStatic || p.activations == kNvfp4Activation;

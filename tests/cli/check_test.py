@@ -1,9 +1,14 @@
 """conclave check: problems, sizes and plans, for people and for scripts."""
 import json
+import re
 import shutil
+import signal
 import struct
+import subprocess
+import time
+from pathlib import Path
 
-from harness import BF16, NVFP4, SOURCE, Program, edit_header
+from harness import BF16, NVFP4, PATIENCE, PROGRAM, SOURCE, Program, edit_header, environment
 
 CONFIGS = SOURCE / "tests" / "data" / "configs"
 
@@ -114,6 +119,44 @@ class Check(Program):
         self.assertGreater(2 * two["weight_bytes_per_rank"], report["weight_bytes"])  # routers and norms are whole
         self.assertEqual(four["kv_values_per_token_per_rank"] * 2, report["kv_values_per_token"])  # 2 heads, 2 ranks have each
         self.assertIn(f"{two['weight_bytes_per_rank'] / 1e9:.3f} GB of weights", self.succeed("check", NVFP4).stdout)
+
+    def test_workspace_of_ranks(self):
+        report = self.report(NVFP4)
+        self.assertEqual(report["step"], {"tokens": 512, "logits_rows": 64, "context": 512})
+        one, two = (size["workspace_bytes_per_rank"] for size in report["tensor_parallel"][:2])
+        self.assertTrue(one / 2 < two < one)
+        self.assertEqual([s["workspace_bytes_per_rank"] for s in report["expert_parallel"][:4]], [one] * 4)
+        text = self.succeed("check", NVFP4).stdout
+        self.assertIn(f"{two / 1e9:.3f} GB of workspace", text)
+        self.assertIn("of at most 512 tokens, 64 rows of logits and a context of 512", text)
+        words = ["--max-num-seqs", "100", "--max-num-batched-tokens", "1024", "--max-model-len", "400"]
+        larger = self.report(NVFP4, *words)
+        self.assertEqual(larger["step"], {"tokens": 1024, "logits_rows": 100, "context": 400})
+        self.assertGreater(larger["tensor_parallel"][0]["workspace_bytes_per_rank"], 1.5 * one)
+        self.fail_with(2, "max_model_len is 5000, and this model's context has 512", "check", NVFP4, "--max-model-len", "5000")
+        self.fail_with(2, "max_num_batched_tokens (5) must be at least", "check", NVFP4, "--max-num-batched-tokens", "5",
+                       "--max-num-seqs", "9")
+
+    def test_ctrl_c_ends_it(self):
+        for json_too in ([], ["--json"]):
+            process = subprocess.Popen([PROGRAM, "check", self.published("deepseek-r1"), "--load-format", "dummy", *json_too],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+                                       cwd=self.cwd)
+            self.wait_for_handler(process.pid)
+            process.send_signal(signal.SIGINT)
+            out, words = process.communicate(timeout=PATIENCE)
+            self.assertEqual((process.returncode, out), (130, b""))
+            self.assertEqual(words, b"conclave: interrupted while checking the model\n")
+            shutil.rmtree(self.folder / "deepseek-r1")
+
+    def wait_for_handler(self, process):
+        """Until SIGINT is counted, which is before anything is read."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            caught = re.search(r"SigCgt:\s+(\w+)", Path(f"/proc/{process}/status").read_text())[1]
+            if int(caught, 16) & (1 << (signal.SIGINT - 1)):
+                return
+            time.sleep(0.001)
 
     def test_a_hostile_configuration_is_refused_at_once(self):
         folder = self.published("qwen3-30b-a3b")

@@ -25,9 +25,8 @@ class CpuTiledExperts final : public Experts {
   std::size_t workspace_bytes(std::int64_t tokens) const override {
     const std::int64_t pairs = tokens * problem_.top_k;
     const auto words = [](std::int64_t n) { return Workspace::padded(static_cast<std::size_t>(n) * 4); };
-    const auto blocks = [](std::int64_t n) { return Workspace::padded(static_cast<std::size_t>(n) * sizeof(IntBlock)); };
     return grouping_bytes(problem_, tokens) + (problem_.activation.gated ? 2 : 1) * words(pairs * problem_.inter) +
-           words(pairs * problem_.hidden) + blocks(tokens * blocks_of(problem_.hidden)) + blocks(pairs * blocks_of(problem_.inter));
+           words(pairs * problem_.hidden) + int_rows_bytes(tokens, problem_.hidden) + int_rows_bytes(pairs, problem_.inter);
   }
 
   ExpertRows run(const Dispatched& in, Workspace& workspace, Stream& stream) const noexcept override {

@@ -71,9 +71,7 @@ class CpuTiledLinear final : public Linear {
   std::int64_t rows() const noexcept override { return tiled_.matrix().rows; }
   std::int64_t cols() const noexcept override { return tiled_.matrix().cols; }
 
-  std::size_t workspace_bytes(std::int64_t tokens) const override {
-    return Workspace::padded(static_cast<std::size_t>(tokens * tiled_.matrix().blocks) * sizeof(IntBlock));
-  }
+  std::size_t workspace_bytes(std::int64_t tokens) const override { return int_rows_bytes(tokens, cols()); }
 
   void run(ConstTensorView x, TensorView out, Workspace& workspace, Stream& stream) const noexcept override {
     const std::int64_t tokens = x.shape[0], blocks = tiled_.matrix().blocks;
@@ -107,14 +105,21 @@ class CpuTiledLinear final : public Linear {
   std::string words_;
 };
 
+// In plain C++ integers are no faster, so there the matrix stays where it is.
+bool in_tiles(const QuantScheme& scheme, std::int64_t cols, const DeviceCaps& caps) {
+  return caps.isa != CpuIsa::scalar && TiledMatrix::supports(scheme, cols);
+}
+
 }  // namespace
+
+std::size_t cpu_linear_workspace_bytes(const QuantScheme& scheme, std::int64_t cols, std::int64_t tokens, const DeviceCaps& caps) {
+  return in_tiles(scheme, cols, caps) ? int_rows_bytes(tokens, cols) : 0;
+}
 
 std::unique_ptr<Linear> make_cpu_linear(const QuantMatrix& weight, ConstTensorView bias, const DeviceCaps& caps) {
   if (!PackedMatrix::supports(weight.scheme))
     throw Error(Errc::unsupported, fmt::format("no CPU kernel and no decoder reads weights of {}", to_string(weight.scheme)));
-  // In plain C++ integers are no faster, so there the matrix stays where it is.
-  if (caps.isa != CpuIsa::scalar && TiledMatrix::supports(weight.scheme, weight.cols))
-    return std::make_unique<CpuTiledLinear>(weight, bias, caps);
+  if (in_tiles(weight.scheme, weight.cols, caps)) return std::make_unique<CpuTiledLinear>(weight, bias, caps);
   return std::make_unique<CpuLinear>(weight, bias, caps);
 }
 

@@ -56,6 +56,10 @@ class CpuOps final : public Ops {
   std::unique_ptr<Linear> make_linear(const QuantMatrix& weight, ConstTensorView bias) const override {
     return make_cpu_linear(weight, bias, caps_);
   }
+  std::size_t linear_workspace_bytes(const QuantScheme& scheme, std::int64_t, std::int64_t cols,
+                                     std::int64_t tokens) const override {
+    return cpu_linear_workspace_bytes(scheme, cols, tokens, caps_);
+  }
 
   void embed(const QuantMatrix& table, std::span<const std::int32_t> ids, TensorView out, Stream& stream) const noexcept override {
     const Codec& codec = codec_for(table.scheme);

@@ -1,5 +1,6 @@
 #pragma once
 // Rows of float32 activations as blocks of 16-bit integers (IntBlock of kernels/cpu/table.h), what kernels over tiles multiply.
+#include <cstddef>
 #include <cstdint>
 
 #include "base/math.h"
@@ -12,6 +13,9 @@ namespace conclave {
 
 inline constexpr std::int64_t kIntBlock = 16;  // columns of a block
 
+inline std::size_t int_rows_bytes(std::int64_t rows, std::int64_t cols) {
+  return rows <= 0 ? 0 : Workspace::padded(static_cast<std::size_t>(rows * ceil_div(cols, kIntBlock)) * sizeof(IntBlock));
+}
 inline IntBlock* take_int_blocks(Workspace& workspace, std::int64_t count) {
   return reinterpret_cast<IntBlock*>(workspace.take<std::uint8_t>(count * static_cast<std::int64_t>(sizeof(IntBlock))));
 }
