@@ -10,12 +10,33 @@
 
 namespace conclave {
 
+// An error whose what() tells the first of many problems, and all of them one by one, each with where it is.
+class ListedError final : public Error {
+ public:
+  ListedError(Errc code, const std::string& words, std::vector<std::string> problems)
+      : Error(code, words), problems_(std::move(problems)) {}
+  const std::vector<std::string>& problems() const noexcept { return problems_; }
+
+ private:
+  std::vector<std::string> problems_;
+};
+
+// One by one, where they are listed.
+inline std::vector<std::string> problems_of(const Error& error) {
+  const auto* listed = dynamic_cast<const ListedError*>(&error);
+  return listed != nullptr ? listed->problems() : std::vector<std::string>{error.what()};
+}
+
 class Problems {
  public:
-  static constexpr std::size_t kMostTold = 20;  // of the others only the number is kept
+  static constexpr std::size_t kMostTold = 20;        // in words()
+  static constexpr std::size_t kMostListed = 100000;  // of the others only the number is kept
 
   void add(std::string words) {
-    if (++count_ <= kMostTold) told_.push_back(std::move(words));
+    if (++count_ <= kMostListed) listed_.push_back(std::move(words));
+  }
+  void add(const Error& error) {
+    for (std::string& words : problems_of(error)) add(std::move(words));
   }
   bool empty() const { return count_ == 0; }
   std::size_t count() const { return count_; }
@@ -23,18 +44,23 @@ class Problems {
   // One problem: "where: words"; several: "where: 3 problems" and a line for each.
   std::string words(std::string_view where) const {
     std::string out(where);
-    if (count_ == 1) return out + ": " + told_.front();
+    if (count_ == 1) return out + ": " + listed_.front();
     out += ": " + std::to_string(count_) + " problems";
-    for (const std::string& problem : told_) out += "\n  - " + problem;
-    if (count_ > told_.size()) out += "\n  - and " + std::to_string(count_ - told_.size()) + " more";
+    for (std::size_t i = 0; i < count_ && i < kMostTold; ++i) out += "\n  - " + listed_[i];
+    if (count_ > kMostTold) out += "\n  - and " + std::to_string(count_ - kMostTold) + " more";
     return out;
   }
+  // A ListedError.
   void throw_if_any(Errc code, std::string_view where) const {
-    if (!empty()) throw Error(code, words(where));
+    if (empty()) return;
+    std::vector<std::string> all;
+    for (const std::string& problem : listed_) all.push_back(std::string(where) + ": " + problem);
+    if (count_ > listed_.size()) all.push_back("and " + std::to_string(count_ - listed_.size()) + " more");
+    throw ListedError(code, words(where), std::move(all));
   }
 
  private:
-  std::vector<std::string> told_;
+  std::vector<std::string> listed_;
   std::size_t count_ = 0;
 };
 

@@ -63,7 +63,7 @@ std::vector<std::unique_ptr<SafetensorsFile>> open_shards(const FileSet& files, 
       shards.push_back(std::make_unique<SafetensorsFile>(file));
       compare_with_index(name, expected, shards.back()->tensors(), problems);
     } catch (const Error& error) {
-      problems.add(error.what());
+      problems.add(error);
     }
   }
   problems.throw_if_any(Errc::corrupt, index_file.name());

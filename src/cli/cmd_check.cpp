@@ -4,7 +4,10 @@
 
 #include <iterator>
 #include <memory>
+#include <optional>
 
+#include "base/problems.h"
+#include "cli/check_text.h"
 #include "cli/command.h"
 #include "cli/decisions.h"
 #include "cli/engine_options.h"
@@ -52,7 +55,7 @@ Json json_of(const DeviceCheck& device) {
           {"decisions", decisions_json(device.decisions)}};
 }
 
-Json json_of(const ModelCheck& check, const StepSize& step) {
+Json json_of(const ModelCheck& check, const Findings& findings, const StepSize& step) {
   const ModelConfig& c = check.description.config;
   Json formats = Json::object();
   for (const auto& [kind, format] : check.size.formats)
@@ -67,8 +70,8 @@ Json json_of(const ModelCheck& check, const StepSize& step) {
           {"weight_bytes", check.size.weight_bytes},
           {"kv_values_per_token", check.size.kv_values_per_token},
           {"formats", formats},
-          {"problems", check.problems},
-          {"notes", check.notes},
+          {"problems", findings.problems},
+          {"notes", findings.notes},
           {"devices", devices},
           {"step", {{"tokens", step.tokens}, {"logits_rows", step.logits_rows}, {"context", context_of(check, step)}}},
           {"tensor_parallel", json_of(check.tensor_parallel)},
@@ -110,11 +113,18 @@ void write_sizes(Text out, std::string_view what, const std::vector<ParallelSize
   }
 }
 
-std::string text_of(const ModelCheck& check, const StepSize& step, std::string_view looked_at) {
+void write_problems(Text out, const std::vector<std::string>& problems) {
+  constexpr std::size_t kMostShown = 50;
+  fmt::format_to(out, "\n{} problem{}:\n", problems.size(), problems.size() == 1 ? "" : "s");
+  for (std::size_t i = 0; i < problems.size() && i < kMostShown; ++i) fmt::format_to(out, "  - {}\n", problems[i]);
+  if (problems.size() > kMostShown) fmt::format_to(out, "  - and {} more; --json lists all\n", problems.size() - kMostShown);
+}
+
+std::string text_of(const ModelCheck& check, const Findings& findings, const StepSize& step, std::string_view looked_at) {
   std::string text;
   const Text out(text);
   if (!check.devices.empty()) write_size(out, check);
-  for (const std::string& note : check.notes) fmt::format_to(out, "  note: {}\n", note);
+  for (const std::string& note : findings.notes) fmt::format_to(out, "  note: {}\n", note);
   for (const DeviceCheck& device : check.devices) write_device(out, device);
   write_sizes(out, "Tensor parallel, by heads, the width of MLPs and experts, and the vocabulary", check.tensor_parallel);
   write_sizes(out, "Expert parallel, by whole experts", check.expert_parallel);
@@ -123,27 +133,26 @@ std::string text_of(const ModelCheck& check, const StepSize& step, std::string_v
                    "\nWorkspace: what a step takes on this machine, of at most {} tokens, {} rows of logits and a context of {}\n"
                    "(--max-num-batched-tokens, --max-num-seqs, --max-model-len).\n",
                    step.tokens, step.logits_rows, context_of(check, step));
-  if (check.problems.empty())
+  if (findings.problems.empty())
     fmt::format_to(out, "\nNo problems{}.\n", looked_at);
   else
-    fmt::format_to(out, "\n{} problem{}:\n  - {}\n", check.problems.size(), check.problems.size() == 1 ? "" : "s",
-                   fmt::join(check.problems, "\n  - "));
+    write_problems(out, findings.problems);
   return text;
 }
 
 void print(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
 
-// Null for stand-ins. Where the weights cannot be opened that is a problem like others, and the configuration is looked at without
-// them.
-std::unique_ptr<Checkpoint> open_or_note(const std::shared_ptr<const FileSet>& files, const std::string& load_format,
-                                         std::vector<std::string>& problems) {
-  if (load_format == "dummy") return nullptr;
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+// What `look` returns. An error of a file is a problem like others, and what does not need that file is looked at all the same.
+template <class Look>
+auto noting_errors(Findings& findings, const Look& look) -> decltype(look()) {
   try {
-    return open_weights(files, load_format, DummyValues::none);
+    return look();
   } catch (const Error& e) {
-    if (e.code() == Errc::cancelled) throw;
-    problems.push_back(e.what());
-    return nullptr;
+    if (e.code() == Errc::cancelled || e.code() == Errc::bad_input) throw;
+    append(findings.problems, problems_of(e));
+    return {};
   }
 }
 
@@ -159,34 +168,43 @@ StepSize step_of(const EngineOptions& asked) {
   return {limits.max_num_batched_tokens, limits.max_logits_rows, asked.max_model_len};
 }
 
-ModelCheck look(const CheckFlags& flags, const StepSize& step) {
-  const std::shared_ptr<const FileSet> files = open_files(flags.model, flags.load_format);
-  std::vector<std::string> problems;
-  const std::unique_ptr<Checkpoint> weights = open_or_note(files, flags.load_format, problems);
+// Nothing where config.json cannot be read.
+std::optional<ModelCheck> look(const CheckFlags& flags, const StepSize& step, Findings& findings) {
+  const auto files = noting_errors(findings, [&] { return open_files(flags.model, flags.load_format); });
+  if (!files) return std::nullopt;
+  const auto weights = noting_errors(findings, [&]() -> std::unique_ptr<Checkpoint> {
+    return flags.load_format == "dummy" ? nullptr : open_weights(files, flags.load_format, DummyValues::none);
+  });
   CheckOptions options = flags.options;
   options.step = step;
   ProgressBar bar("Checking");
   options.progress = load_progress(bar, "checking");
-  ModelCheck found = check_model(*files, weights.get(), options);
-  found.problems.insert(found.problems.begin(), problems.begin(), problems.end());
+  std::optional<ModelCheck> found =
+      noting_errors(findings, [&] { return std::optional(check_model(*files, weights.get(), options)); });
+  if (found) {
+    append(findings.problems, found->problems);
+    append(findings.notes, found->notes);
+  }
+  check_text(*files, found ? &found->description.config : nullptr, findings);
   return found;
 }
 
 int check(const CheckFlags& flags) {
   count_interrupts();
   const StepSize step = step_of(flags.limits);
-  try {
-    const ModelCheck found = look(flags, step);
-    if (flags.json)
-      print(json_of(found, step));
+  Findings findings;
+  const std::optional<ModelCheck> found = look(flags, step, findings);
+  if (flags.json) {
+    print(found ? json_of(*found, findings, step) : Json{{"problems", findings.problems}, {"notes", findings.notes}});
+  } else {
+    std::string text;
+    if (found)
+      text = text_of(*found, findings, step, looked_at(*found, flags));
     else
-      fmt::print("{}", printable(text_of(found, step, looked_at(found, flags))));
-    return found.problems.empty() && found.devices.front().refusal.empty() ? kSuccess : kFailed;
-  } catch (const Error& e) {  // nothing could be checked; a script gets its object all the same
-    if (!flags.json || e.code() == Errc::cancelled || e.code() == Errc::bad_input) throw;
-    print({{"problems", {e.what()}}});
-    return kFailed;
+      write_problems(Text(text), findings.problems);
+    fmt::print("{}", printable(text));
   }
+  return findings.problems.empty() && found->devices.front().refusal.empty() ? kSuccess : kFailed;
 }
 
 }  // namespace

@@ -1,42 +1,14 @@
 #include "engine/loaded_model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 
 #include "device/memory.h"
+#include "engine/text_files.h"
 #include "models/model_files.h"
 #include "moe/select.h"
 
 namespace conclave {
-namespace {
-
-std::unique_ptr<const Tokenizer> open_tokenizer(const FileSet& files) {
-  const auto json = files.find("tokenizer.json");
-  if (!json) {
-    throw Error(Errc::not_found,
-                fmt::format("{}: expected tokenizer.json, found none; with --skip-tokenizer-init (skip_tokenizer_init) "
-                            "the model runs on token ids alone",
-                            files.location()));
-  }
-  const auto config = files.find("tokenizer_config.json");
-  try {
-    return Tokenizer::from_json(json->text(), config ? config->text() : std::string_view());
-  } catch (const Error& e) {
-    throw e.with_context(files.location());
-  }
-}
-
-std::optional<ChatPrompt> open_chat_prompt(const FileSet& files, const EngineOptions& options) {
-  try {
-    return ChatPrompt::open(files, options.chat_template);
-  } catch (const Error& e) {
-    throw e.with_context(options.chat_template.empty() ? files.location() : "the chat template of the options");
-  }
-}
-
-}  // namespace
 
 LoadedModel load(const EngineOptions& options, const StepLimits& limits) {
   const auto start = std::chrono::steady_clock::now();
@@ -46,7 +18,7 @@ LoadedModel load(const EngineOptions& options, const StepLimits& limits) {
   out.location = files->location();
   if (!options.skip_tokenizer_init) {
     out.tokenizer = open_tokenizer(*files);
-    out.chat_prompt = open_chat_prompt(*files, options);
+    out.chat_prompt = open_chat_prompt(*files, options.chat_template);
   }
   out.device = open_cpu_device(options.threads);
   out.ops = options.reference ? make_reference_ops() : make_cpu_ops(out.device->caps());

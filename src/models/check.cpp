@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/problems.h"
 #include "checkpoint/dummy_checkpoint.h"
 #include "checkpoint/headers_only.h"
 #include "conclave/error.h"
@@ -26,7 +27,7 @@ std::optional<ModelReport> plan(const Checkpoint& weights, LoadContext context, 
     return plan_model(weights, context);
   } catch (const Error& e) {
     if (e.code() == Errc::cancelled) throw;
-    if (found.empty()) found.push_back(e.what());
+    if (found.empty()) found = problems_of(e);
   }
   for (std::string& problem : found)
     if (std::ranges::find(problems, problem) == problems.end()) problems.push_back(std::move(problem));

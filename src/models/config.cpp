@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "conclave/error.h"
+#include "base/problems.h"
 #include "io/json.h"
 
 namespace conclave {
@@ -187,7 +187,9 @@ void ConfigReader::only(std::string_view key, std::initializer_list<Scalar> allo
 
 void ConfigReader::throw_problems() const {
   if (problems_.empty()) return;
-  throw Error(Errc::unsupported, fmt::format("{}: {}", what_, fmt::join(problems_, "; ")));
+  std::vector<std::string> all;
+  for (const std::string& words : problems_) all.push_back(fmt::format("{}: {}", what_, words));
+  throw ListedError(Errc::unsupported, fmt::format("{}: {}", what_, fmt::join(problems_, "; ")), std::move(all));
 }
 
 ModelConfig parse_model_config(const Json& config, const Json* generation_config) {
@@ -195,8 +197,9 @@ ModelConfig parse_model_config(const Json& config, const Json* generation_config
   const auto nested = config.find("text_config");
   ModelConfig out;
   out.json = std::make_shared<const Json>(nested != config.end() && nested->is_object() ? *nested : config);
-  out.generation = std::make_shared<const Json>(generation_config != nullptr && generation_config->is_object() ? *generation_config
-                                                                                                               : Json::object());
+  if (generation_config != nullptr && !generation_config->is_object())
+    throw Error(Errc::corrupt, "generation_config.json: expected an object, found " + shown(*generation_config));
+  out.generation = std::make_shared<const Json>(generation_config != nullptr ? *generation_config : Json::object());
 
   constexpr std::int64_t kMost = 1 << 24;  // far above every published size, far below overflow of products
   ConfigReader outer(config);

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "conclave/error.h"
+#include "base/problems.h"
 #include "io/json.h"
 #include "quant/config_readers.h"
 
@@ -114,8 +114,9 @@ QuantConfig QuantConfig::parse(const Json& config, const Json* hf_quant_config) 
     }
   }
   if (!problems.empty()) {
-    throw Error(Errc::unsupported, fmt::format("what the configuration says about quantisation cannot be run ({} problem{}):\n  {}",
-                                               problems.size(), problems.size() == 1 ? "" : "s", fmt::join(problems, "\n  ")));
+    const std::string words = fmt::format("what the configuration says about quantisation cannot be run ({} problem{}):\n  {}",
+                                          problems.size(), problems.size() == 1 ? "" : "s", fmt::join(problems, "\n  "));
+    throw ListedError(Errc::unsupported, words, std::move(problems));
   }
   return out;
 }

@@ -32,6 +32,28 @@ TEST(Problems, TheFirstTwentyAreTold) {
   EXPECT_EQ(problems.count(), 23u);
 }
 
+TEST(Problems, AllAreListedWithWhereTheyAre) {
+  Problems shard, all;
+  for (int i = 0; i < 23; ++i) shard.add(std::to_string(i));
+  try {
+    shard.throw_if_any(Errc::corrupt, "x");
+    FAIL();
+  } catch (const Error& error) {
+    all.add(error);
+  }
+  EXPECT_EQ(all.count(), 23u);
+  all.add(Error(Errc::not_found, "no y"));
+  try {
+    all.throw_if_any(Errc::corrupt, "z");
+    FAIL();
+  } catch (const Error& error) {
+    const std::vector<std::string> problems = problems_of(error);
+    ASSERT_EQ(problems.size(), 24u);
+    EXPECT_EQ(problems[22], "z: x: 22");
+    EXPECT_EQ(problems[23], "z: no y");
+  }
+}
+
 TEST(InQuotes, ShowsControlBytesAndCutsBetweenCharacters) {
   EXPECT_EQ(in_quotes("a b"), "'a b'");
   EXPECT_EQ(in_quotes(""), "''");

@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import BF16, NVFP4, PATIENCE, PROGRAM, SOURCE, Program, edit_header, environment
+from harness import BF16, NVFP4, PATIENCE, PROGRAM, SOURCE, TINYMOE, Program, edit_header, environment
 
 CONFIGS = SOURCE / "tests" / "data" / "configs"
 
@@ -137,6 +137,88 @@ class Check(Program):
         self.fail_with(2, "max_num_batched_tokens (5) must be at least", "check", NVFP4, "--max-num-batched-tokens", "5",
                        "--max-num-seqs", "9")
 
+    def fixture(self, name, **files):
+        """A copy of NVFP4; file names with '__' for '.', null for one that is not there."""
+        folder = self.folder / name
+        shutil.copytree(NVFP4, folder)
+        for file, text in files.items():
+            path = folder / file.replace("__", ".")
+            path.unlink(missing_ok=True)
+            if text is not None:
+                path.write_text(text)
+        return folder
+
+    def test_missing_text_files_are_noted_with_what_that_means(self):
+        folder = self.fixture("bare", tokenizer__json=None, tokenizer_config__json=None, chat_template__jinja=None,
+                              generation_config__json=None)
+        notes = self.report(folder)["notes"]
+        for words in ("no tokenizer.json: `run` takes and gives token ids", "no chat template", "no generation_config.json"):
+            self.assertEqual(sum(words in note for note in notes), 1, notes)
+        self.assertEqual(self.report(TINYMOE / "nvfp4")["problems"], [])
+        self.assertFalse([n for n in self.report(TINYMOE / "nvfp4")["notes"] if "no tokenizer" in n or "template" in n])
+
+    def test_broken_text_files_are_problems_in_one_run(self):
+        folder = self.folder / "broken"
+        shutil.copytree(TINYMOE / "nvfp4", folder)
+        (folder / "tokenizer.json").write_text('{"model": {"type": "Frob"}}')
+        (folder / "chat_template.jinja").write_text("{% if %}")
+        (folder / "generation_config.json").write_text("[]")
+        (folder / "model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}x")
+        done = self.run_program("check", folder, "--json")
+        self.assertEqual(done.returncode, 1)
+        problems = json.loads(done.stdout)["problems"]
+        for words in ("tokenizer.json", "template", "generation_config.json: expected an object",
+                      "model.safetensors: the last 1 bytes"):
+            self.assertTrue(any(words in problem for problem in problems), (words, problems))
+        self.assertIn(f"{len(problems)} problems:", self.run_program("check", folder).stdout)
+        (folder / "generation_config.json").write_text('{"temperature": 7}')
+        notes = json.loads(self.run_program("check", folder, "--json").stdout)["notes"]
+        self.assertTrue(any("temperature is 7 and is not used" in note for note in notes), notes)
+
+    def test_what_a_run_would_be_refused_for_is_a_problem_of_check(self):
+        """The same words: both use the same parsers."""
+        folder = self.folder / "broken"
+        shutil.copytree(TINYMOE / "nvfp4", folder)
+        for name, text in (("tokenizer.json", "{"), ("chat_template.jinja", "{{ 1 +"), ("tokenizer_config.json", "[1]"),
+                           ("generation_config.json", "nonsense")):
+            there = (folder / name).read_bytes() if (folder / name).exists() else None
+            (folder / name).write_text(text)
+            said = self.run_program("run", "-m", folder, "x").stderr.removeprefix("conclave: ").strip()
+            problems = json.loads(self.run_program("check", folder, "--json").stdout)["problems"]
+            self.assertTrue(any(problem.strip() in said for problem in problems), (name, said, problems))
+            (folder / name).unlink() if there is None else (folder / name).write_bytes(there)
+
+    def test_a_template_that_takes_no_lone_question_is_noted(self):
+        folder = self.fixture("picky", chat_template__jinja="{{ raise_exception('only systems') }}")
+        self.assertTrue(any("does not take a lone question" in n and "only systems" in n for n in self.report(folder)["notes"]))
+
+    def test_a_tokenizer_wider_than_the_model_is_noted(self):
+        folder = self.fixture("narrow")
+        shutil.copy(TINYMOE / "nvfp4" / "tokenizer.json", folder)
+        config = json.loads((folder / "config.json").read_text())
+        tokens = json.loads((folder / "tokenizer.json").read_text())
+        size = 1 + max([*tokens["model"]["vocab"].values(), *(t["id"] for t in tokens["added_tokens"])])
+        found = [n for n in self.report(folder)["notes"] if "the tokenizer has ids up to" in n]
+        self.assertEqual(bool(found), size > config["vocab_size"], found)
+
+    def test_all_problems_of_headers_are_listed(self):
+        folder = self.fixture("broken")
+
+        def change(header):
+            for entry in header.values():
+                if "shape" in entry:
+                    entry["shape"] = [*entry["shape"], 3]
+
+        edit_header(folder / "model.safetensors", change)
+        done = self.run_program("check", folder, "--json")
+        problems = json.loads(done.stdout)["problems"]
+        self.assertGreater(len(problems), 100)
+        self.assertTrue(all("\n" not in problem for problem in problems))
+        self.assertTrue(all("model.safetensors: tensor '" in problem for problem in problems), problems[-3:])
+        text = self.run_program("check", folder).stdout
+        self.assertIn(f"{len(problems)} problems:", text)
+        self.assertIn(f"and {len(problems) - 50} more; --json lists all", text)
+
     def test_ctrl_c_ends_it(self):
         for json_too in ([], ["--json"]):
             process = subprocess.Popen([PROGRAM, "check", self.published("deepseek-r1"), "--load-format", "dummy", *json_too],
@@ -182,7 +264,7 @@ class Check(Program):
     def test_a_script_always_gets_its_object(self):
         done = self.run_program("check", self.cwd, "--json")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("config.json", json.loads(done.stdout)["problems"][0])
+        self.assertEqual(sum("there is no config.json" in p for p in json.loads(done.stdout)["problems"]), 1)
 
     def test_missing_weights_do_not_hide_a_bad_configuration(self):
         folder = self.published("mixtral-8x7b")
@@ -195,4 +277,3 @@ class Check(Program):
 
     def test_wrong_words(self):
         self.fail_with(2, "sm_91", "check", NVFP4, "--device", "sm_91")
-        self.fail_with(1, "config.json", "check", self.cwd)
