@@ -137,7 +137,7 @@ void Loader::plain_linear(std::unique_ptr<Linear>& slot, const std::string& modu
   const QuantMatrix matrix = bind(checkpoint_, module, kBf16, rows, cols);
   count("dense linears", matrix);
   preparation_.matrix(matrix,
-                      [this, matrix, module, make = making_linear(slot, matrix, bias_of(checkpoint_, module, rows, bias), module)] {
+                      [matrix, module, make = making_linear(slot, matrix, bias_of(checkpoint_, module, rows, bias), module)] {
                         expect_finite(matrix, module);
                         return make();
                       });
