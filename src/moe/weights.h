@@ -20,8 +20,8 @@ struct ExpertWeights {
 
 // Every build() begins with it. Shapes or formats that are not the problem's are our bug (only the type of scales, and which plain
 // type, may differ: a checkpoint decides that per tensor); an expert without the static input
-// scale that problem.activations needs (never hit in calibration) is Error{unsupported} naming all such experts. No expert at all is
-// a plan's (MoeBackend::build).
+// scale that problem.activations needs (never hit in calibration) is Error{unsupported} naming all such experts. No expert at all
+// is a plan's (MoeBackend::build).
 void check_weights(const MoeProblem&, const ExpertWeights&);
 
 }  // namespace conclave::moe
