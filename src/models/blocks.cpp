@@ -70,7 +70,8 @@ void read_expert_groups(ConfigReader& reader, std::int64_t experts, moe::Routing
   routing.groups = static_cast<std::int16_t>(reader.integer({"n_group"}, 1, 1024, 1));
   routing.top_groups = static_cast<std::int16_t>(reader.integer({"topk_group"}, 1, routing.groups, 1));
   if (experts % routing.groups != 0)
-    reader.problem(fmt::format("n_routed_experts {} is not a multiple of n_group {}", experts, routing.groups));
+    reader.contradiction({"n_routed_experts", "n_group"},
+                         fmt::format("n_routed_experts {} is not a multiple of n_group {}", experts, routing.groups));
 }
 
 void ignore_prediction_layers(const ModelConfig& c, Loader& loader, std::int64_t extra) {

@@ -97,16 +97,29 @@ bool ConfigReader::is_null(std::string_view key) const {
   return it != object_.end() && it->is_null();
 }
 
+void ConfigReader::fail(Keys keys, std::string words) {
+  failed_.insert(keys.begin(), keys.end());
+  problem(fmt::format("{}{}", joined(keys), words));
+}
+
+bool ConfigReader::failed(Keys keys) const {
+  return std::ranges::any_of(keys, [&](std::string_view key) { return failed_.contains(key); });
+}
+
+void ConfigReader::contradiction(Keys keys, std::string words) {
+  if (!failed(keys)) problem(std::move(words));
+}
+
 std::int64_t ConfigReader::integer(Keys keys, std::int64_t low, std::int64_t high, std::optional<std::int64_t> fallback) {
   const Json* value = find(keys);
   if (value == nullptr) {
-    if (!fallback) problem(fmt::format("{} is missing (an integer from {} to {})", joined(keys), low, high));
-    return fallback.value_or(low);
+    if (!fallback) fail(keys, fmt::format(" is missing (an integer from {} to {})", low, high));
+    return fallback.value_or(high);
   }
   const bool fits = value->is_number_integer() && (!value->is_number_unsigned() || value->get<std::uint64_t>() <= INT64_MAX);
   if (!fits || value->get<std::int64_t>() < low || value->get<std::int64_t>() > high) {
-    problem(fmt::format("{}: expected an integer from {} to {}, found {}", joined(keys), low, high, shown(*value)));
-    return low;
+    fail(keys, fmt::format(": expected an integer from {} to {}, found {}", low, high, shown(*value)));
+    return high;
   }
   return value->get<std::int64_t>();
 }
@@ -135,8 +148,8 @@ bool ConfigReader::boolean(Keys keys, std::optional<bool> fallback) {
 std::string ConfigReader::text(Keys keys, std::optional<std::string> fallback) {
   const Json* value = find(keys);
   if (value != nullptr && value->is_string()) return value->get<std::string>();
-  if (value != nullptr) problem(fmt::format("{}: expected a text, found {}", joined(keys), shown(*value)));
-  if (value == nullptr && !fallback) problem(fmt::format("{} is missing (a text)", joined(keys)));
+  if (value != nullptr) fail(keys, fmt::format(": expected a text, found {}", shown(*value)));
+  if (value == nullptr && !fallback) fail(keys, " is missing (a text)");
   return fallback.value_or("");
 }
 
@@ -194,9 +207,10 @@ void ConfigReader::throw_problems() const {
 
 ModelConfig parse_model_config(const Json& config, const Json* generation_config) {
   if (!config.is_object()) throw Error(Errc::corrupt, "config.json: expected an object, found " + shown(config));
-  const auto nested = config.find("text_config");
+  const auto text = config.find("text_config");
+  const bool nested = text != config.end() && text->is_object();
   ModelConfig out;
-  out.json = std::make_shared<const Json>(nested != config.end() && nested->is_object() ? *nested : config);
+  out.json = std::make_shared<const Json>(nested ? *text : config);
   if (generation_config != nullptr && !generation_config->is_object())
     throw Error(Errc::corrupt, "generation_config.json: expected an object, found " + shown(*generation_config));
   out.generation = std::make_shared<const Json>(generation_config != nullptr ? *generation_config : Json::object());
@@ -215,13 +229,16 @@ ModelConfig parse_model_config(const Json& config, const Json* generation_config
   out.vocab = static_cast<std::int32_t>(reader.integer({"vocab_size"}, 1, kMost));
   out.heads = static_cast<std::int32_t>(reader.integer({"num_attention_heads"}, 1, 65536));
   out.kv_heads = static_cast<std::int32_t>(reader.integer({"num_key_value_heads"}, 1, 65536, out.heads));
-  out.head_dim =
-      static_cast<std::int32_t>(reader.integer({"head_dim"}, 1, 65536, std::max(1, out.hidden / std::max(1, out.heads))));
+  const std::int32_t usual_head =
+      reader.failed({"hidden_size", "num_attention_heads"}) ? 65536 : std::max(1, out.hidden / out.heads);
+  out.head_dim = static_cast<std::int32_t>(reader.integer({"head_dim"}, 1, 65536, usual_head));
   out.max_positions = static_cast<std::int32_t>(reader.integer({"max_position_embeddings"}, 1, 1 << 30, 2048));
   out.rms_eps = static_cast<float>(reader.number({"rms_norm_eps", "layer_norm_epsilon"}, 0.0, 1.0, 1e-6));
-  out.tied_embeddings = reader.boolean({"tie_word_embeddings"}, outer.boolean({"tie_word_embeddings"}, false));
+  out.tied_embeddings = reader.boolean({"tie_word_embeddings"}, nested && outer.boolean({"tie_word_embeddings"}, false));
   if (out.heads % out.kv_heads != 0)
-    reader.problem(fmt::format("num_attention_heads {} is not a multiple of num_key_value_heads {}", out.heads, out.kv_heads));
+    reader.contradiction(
+        {"num_attention_heads", "num_key_value_heads"},
+        fmt::format("num_attention_heads {} is not a multiple of num_key_value_heads {}", out.heads, out.kv_heads));
 
   const Json none = Json::object();
   const Json* rope = rope_object(reader);
@@ -230,7 +247,8 @@ ModelConfig parse_model_config(const Json& config, const Json* generation_config
   const auto turned = std::lround(out.head_dim * rope_partial(reader, rope_reader));
   out.rotary_dim = static_cast<std::int32_t>(reader.integer({"rotary_dim"}, 0, out.head_dim, turned));
   if (out.rotary_dim % 2 != 0)
-    reader.problem(fmt::format("{} turned dimensions of a head: expected an even number", out.rotary_dim));
+    reader.contradiction({"head_dim", "hidden_size", "num_attention_heads", "rotary_dim"},
+                         fmt::format("{} turned dimensions of a head: expected an even number", out.rotary_dim));
 
   ConfigReader generation(*out.generation, "generation_config.json");
   append_ids(out.eos_ids, reader.integers({"eos_token_id"}, 0, out.vocab - 1));

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -42,7 +43,8 @@ class ConfigReader {
   explicit ConfigReader(const Json& object, std::string_view what = "config.json") : object_(object), what_(what) {}
 
   using Keys = std::initializer_list<std::string_view>;
-  // An integer in [low, high]; without `fallback` the key must be there (null counts as absent).
+  // An integer in [low, high]; without `fallback` the key must be there (null counts as absent). What stands in for one that is
+  // not good is `high`, so that what it is the limit of is not refused because of it.
   std::int64_t integer(Keys, std::int64_t low, std::int64_t high, std::optional<std::int64_t> fallback = {});
   double number(Keys, double low, double high, std::optional<double> fallback = {});
   bool boolean(Keys, std::optional<bool> fallback = {});
@@ -58,13 +60,18 @@ class ConfigReader {
   const Json* find(Keys) const;
   bool is_null(std::string_view key) const;  // where null says something else than no key
   void problem(std::string words) { problems_.push_back(std::move(words)); }
+  // What the values of these keys say together; nothing when one of them is a problem already, as it was not the file's value.
+  void contradiction(Keys, std::string words);
+  bool failed(Keys) const;  // one of them is a problem
   const std::vector<std::string>& problems() const { return problems_; }
   void throw_problems() const;  // Error{unsupported} listing all of them, if any
 
  private:
   const Json& object_;
   std::string what_;
+  void fail(Keys, std::string words);
   std::vector<std::string> problems_;
+  std::set<std::string, std::less<>> failed_;  // keys
 };
 
 }  // namespace conclave

@@ -58,9 +58,12 @@ struct Keys {
       layers.push_back(known->second);
     }
     if (layers.size() != static_cast<std::size_t>(c.layers))
-      reader.problem(
+      reader.contradiction(
+          {"hybrid_override_pattern"},
           fmt::format("num_hidden_layers is {}, and layers_block_type / hybrid_override_pattern has {}", c.layers, layers.size()));
-    if (!has(Kind::attention)) reader.problem("expected a layer of attention in layers_block_type / hybrid_override_pattern");
+    if (!has(Kind::attention))
+      reader.contradiction({"hybrid_override_pattern"},
+                           "expected a layer of attention in layers_block_type / hybrid_override_pattern");
   }
 
   static std::vector<std::string> layer_names(ConfigReader& reader) {
@@ -84,7 +87,8 @@ struct Keys {
     mixer.groups = size("n_groups", 1, 4096);
     mixer.conv_width = size("conv_kernel", 2, 64, 4);
     if (mixer.heads % mixer.groups != 0)
-      reader.problem(fmt::format("mamba_num_heads {} is not a multiple of n_groups {}", mixer.heads, mixer.groups));
+      reader.contradiction({"mamba_num_heads", "n_groups"},
+                           fmt::format("mamba_num_heads {} is not a multiple of n_groups {}", mixer.heads, mixer.groups));
     // Published as [0.0, Infinity]; transformers 5 writes infinity as an object of its own.
     const Json* limit = reader.find({"time_step_limit"});
     if (limit == nullptr) return;

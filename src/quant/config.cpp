@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/problems.h"
 #include "io/json.h"
@@ -33,7 +34,7 @@ const Json* find_announcement(const Json& config, std::vector<std::string>& prob
 
 void read_announcement(const Json& json, QuantRules& rules, std::vector<std::string>& problems) {
   ConfigFields fields(json, "quantization_config", problems);
-  const std::string method = fields.text("quant_method", fields.find("quant_algo") != nullptr ? "modelopt" : "");
+  const std::string method = fields.text("quant_method", json.contains("quant_algo") ? "modelopt" : "");
   if (method == "modelopt" || method == "modelopt_fp4") return read_modelopt(fields, rules);
   if (method == "fp8") return read_fp8(fields, rules);
   if (method == "mxfp4") return read_mxfp4(fields, rules);
@@ -42,19 +43,39 @@ void read_announcement(const Json& json, QuantRules& rules, std::vector<std::str
 }
 
 QuantScheme plain_scheme(const Json& config, std::vector<std::string>& problems) {
-  const auto look = [&](const Json& object) -> const Json* {
+  const Json* dtype = nullptr;
+  std::string name;  // as the file has it
+  const auto look = [&](const Json& object, std::string_view where) {
     for (const char* key : {"dtype", "torch_dtype"})
-      if (const auto it = object.find(key); it != object.end() && !it->is_null()) return &*it;
-    return nullptr;
+      if (const auto it = object.find(key); dtype == nullptr && it != object.end() && !it->is_null()) {
+        dtype = &*it;
+        name = fmt::format("{}{}", where, key);
+      }
   };
-  const Json* dtype = config.is_object() ? look(config) : nullptr;
+  if (config.is_object()) look(config, "");
   const auto text = config.is_object() ? config.find("text_config") : config.end();
-  if (dtype == nullptr && config.is_object() && text != config.end() && text->is_object()) dtype = look(*text);
+  if (config.is_object() && text != config.end() && text->is_object()) look(*text, "text_config.");
   if (dtype == nullptr || *dtype == Json("bfloat16") || *dtype == Json("auto")) return kBf16;
   if (*dtype == Json("float16")) return kF16;
   if (*dtype == Json("float32")) return kF32;
-  problems.push_back(fmt::format("torch_dtype = {}: supported: \"bfloat16\", \"float16\", \"float32\"", short_json(*dtype)));
+  problems.push_back(fmt::format("{} = {}: supported: \"bfloat16\", \"float16\", \"float32\"", name, short_json(*dtype)));
   return kBf16;
+}
+
+// What every module would be compared with, whichever lists it stands in.
+void refuse_too_many(const QuantRules& rules, std::vector<std::string>& problems) {
+  constexpr std::size_t kMostRules = 256;
+  std::size_t regexes = rules.excluded.regexes(), globs = rules.excluded.globs();
+  for (const QuantRule& rule : rules.rules) {
+    regexes += rule.modules.regexes();
+    globs += rule.modules.globs();
+  }
+  for (const auto& [count, most, what] : {std::tuple(regexes, ModulePatterns::kMostRegexes, "regular expressions (re:)"),
+                                          std::tuple(globs, ModulePatterns::kMostGlobs, "patterns with wildcards"),
+                                          std::tuple(rules.rules.size(), kMostRules, "groups")})
+    if (count > most)
+      problems.push_back(
+          fmt::format("found {} {} for modules, and at most {} are compared with each; names are not limited", count, what, most));
 }
 
 std::vector<LinearScheme> schemes_of(const QuantRules& rules) {
@@ -104,9 +125,11 @@ QuantConfig QuantConfig::parse(const Json& config, const Json* hf_quant_config) 
   out.plain_ = plain_scheme(config, problems);
   const Json* announcement = find_announcement(config, problems);
   if (announcement != nullptr) read_announcement(*announcement, out.rules_, problems);
+  refuse_too_many(out.rules_, problems);
   if (hf_quant_config != nullptr) {
     QuantRules sidecar;
     read_modelopt_sidecar(*hf_quant_config, sidecar, problems);
+    refuse_too_many(sidecar, problems);
     if (announcement == nullptr) {
       out.rules_ = std::move(sidecar);
     } else if (problems.empty()) {

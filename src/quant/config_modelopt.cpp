@@ -33,6 +33,11 @@ std::string upper(std::string text) {
 // The algorithm under `quant_algo`, its group size checked; null, with a problem, when we do not have it.
 const Algorithm* read_algorithm(ConfigFields& fields) {
   const std::string name = upper(fields.text("quant_algo"));
+  if (name.empty()) {
+    fields.problem("quant_algo",
+                   "expected the name of a format, found none; modules that are not quantised are left out of the map");
+    return nullptr;
+  }
   const auto* it = std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms), [&](const Algorithm& a) { return a.name == name; });
   if (it == std::end(kAlgorithms)) {
     std::string known;

@@ -15,6 +15,7 @@ constexpr std::size_t kLongestEntry = 1024;
 constexpr std::uint32_t kMatchLimit = 100'000;  // steps of one match
 constexpr std::uint32_t kHeapLimitKiB = 1024;   // memory of one match
 constexpr std::string_view kNested = "language_model.";
+constexpr std::string_view kWildcards = "*?[";
 
 // One set of a glob, at pattern[at] == '[': whether it holds c, and where the pattern goes on. Without a closing bracket it is a
 // plain character.
@@ -38,7 +39,7 @@ bool set_holds(std::string_view pattern, std::size_t at, char c, std::size_t& ne
   return holds != inverted;
 }
 
-bool is_glob(std::string_view entry) { return entry.find_first_of("*?[") != std::string_view::npos; }
+bool is_glob(std::string_view entry) { return entry.find_first_of(kWildcards) != std::string_view::npos; }
 
 // One of the names is in the path, from one dot (or an end) to another.
 bool holds_name(const std::set<std::string, std::less<>>& names, std::string_view path) {
@@ -56,8 +57,9 @@ bool holds_name(const std::set<std::string, std::less<>>& names, std::string_vie
   return false;
 }
 
-// The glob matches the path or a module above it.
+// The glob matches the path or a module above it, which both begin with what stands before its first wildcard.
 bool glob_matches_above(std::string_view pattern, std::string_view path) {
+  if (!path.starts_with(pattern.substr(0, pattern.find_first_of(kWildcards)))) return false;
   for (std::size_t end = path.size(); end != std::string_view::npos && end != 0; end = path.rfind('.', end - 1))
     if (glob_match(pattern, path.substr(0, end))) return true;
   return false;
@@ -129,6 +131,7 @@ std::string ModulePatterns::add(std::string_view entry) {
     return fmt::format("an entry of {} characters; at most {} are read", entry.size(), kLongestEntry);
   if (entry.substr(0, 3) != "re:") {
     if (is_glob(entry)) {
+      if (++glob_count_ > kMostGlobs) return {};
       globs_.emplace_back(entry);
     } else {
       names_.insert(without_nesting(entry));
@@ -136,6 +139,7 @@ std::string ModulePatterns::add(std::string_view entry) {
     entries_.emplace_back(entry);
     return {};
   }
+  if (++regex_count_ > kMostRegexes) return {};
   auto regex = std::make_unique<Regex>();
   regex->entry = entry;
   const std::string_view pattern = entry.substr(3);
@@ -148,6 +152,7 @@ std::string ModulePatterns::add(std::string_view entry) {
     pcre2_get_error_message(error, words, sizeof(words));
     return fmt::format("'{}' is not a regular expression: {} at character {}", entry, reinterpret_cast<const char*>(words), offset);
   }
+  pcre2_jit_compile(regex->code.get(), PCRE2_JIT_COMPLETE);  // where it fails, the interpreter matches
   regex->limits.reset(pcre2_match_context_create(nullptr));
   pcre2_set_match_limit(regex->limits.get(), kMatchLimit);
   pcre2_set_heap_limit(regex->limits.get(), kHeapLimitKiB);

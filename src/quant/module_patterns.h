@@ -25,11 +25,16 @@ class ModulePatterns {
   ModulePatterns(ModulePatterns&&) noexcept;
   ModulePatterns& operator=(ModulePatterns&&) noexcept;
 
+  // Every module is compared with every one of them. Of what is beyond only the number is kept (regexes(), globs()).
+  static constexpr std::size_t kMostRegexes = 256, kMostGlobs = 1024;
+
   // What is wrong with the entry (a bad regular expression, an empty or huge one) is returned; "" when it was taken.
   std::string add(std::string_view entry);
   // Throws Error{bad_input}, naming the entry, when a regular expression takes too long.
   bool match(std::string_view module) const;
 
+  std::size_t regexes() const { return regex_count_; }
+  std::size_t globs() const { return glob_count_; }
   bool empty() const { return entries_.empty(); }
   const std::vector<std::string>& entries() const { return entries_; }  // as they were added
 
@@ -39,6 +44,7 @@ class ModulePatterns {
   std::set<std::string, std::less<>> names_;  // without a leading "language_model."
   std::vector<std::string> globs_;
   std::vector<std::unique_ptr<Regex>> regexes_;
+  std::size_t glob_count_ = 0, regex_count_ = 0;  // as they were added
 };
 
 }  // namespace conclave

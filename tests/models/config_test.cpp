@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "conclave/error.h"
+#include "base/problems.h"
 #include "io/json.h"
 #include "models/blocks.h"
 
@@ -105,6 +105,44 @@ TEST(ModelConfig, ListsEveryProblemAtOnce) {
   for (const char* part :
        {"num_hidden_layers", "-1", "hidden_size", "\"wide\"", "vocab_size is missing", "multiple of num_key_value_heads 5"})
     EXPECT_NE(words.find(part), std::string::npos) << part << " in: " << words;
+}
+
+// Nothing is told of values that only stood in for the wrong one.
+TEST(ModelConfig, OneWrongKeyIsOneProblem) {
+  Json config = qwen3();
+  config["bos_token_id"] = 151643;
+  config["rotary_dim"] = 64;
+  for (const char* key : {"num_hidden_layers", "hidden_size", "vocab_size", "num_attention_heads", "num_key_value_heads",
+                          "head_dim", "max_position_embeddings", "rms_norm_eps", "tie_word_embeddings", "eos_token_id",
+                          "bos_token_id", "rope_theta", "rotary_dim"})
+    for (const Json& wrong : {Json("many"), Json(-1), Json()})
+      for (const char* also_missing : {"", "head_dim", "num_key_value_heads"}) {
+        Json j = config;
+        j.erase(also_missing);
+        j[key] = wrong;
+        try {
+          parse_model_config(j, nullptr);
+          EXPECT_TRUE(wrong.is_null()) << key;
+        } catch (const Error& e) {
+          EXPECT_EQ(problems_of(e).size(), 1u) << e.what();
+          EXPECT_EQ(std::string(e.what()).find(std::string("config.json: ") + key), 0u) << e.what();
+        }
+      }
+}
+
+TEST(ModelConfig, ContradictionsOfValuesThatAreThereAreAllTold) {
+  Json j = qwen3();
+  j["num_key_value_heads"] = 5;
+  j["rotary_dim"] = 63;
+  j["vocab_size"] = "many";
+  const std::string words = refusal(j);
+  for (const char* part : {"32 is not a multiple of num_key_value_heads 5", "63 turned dimensions", "vocab_size: expected"})
+    EXPECT_NE(words.find(part), std::string::npos) << words;
+}
+
+TEST(ModelConfig, GenerationDefaultsMustBeAnObject) {
+  const Json list = Json::array();
+  EXPECT_EQ(refusal(qwen3(), &list), "generation_config.json: expected an object, found []");
 }
 
 TEST(ModelConfig, RopeScalingMustBeAnObject) {  // "yarn" alone would otherwise run without any scaling

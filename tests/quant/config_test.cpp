@@ -285,6 +285,49 @@ TEST(QuantConfig, AllProblemsAtOnce) {
     EXPECT_TRUE(holds(words, part));
 }
 
+TEST(QuantConfig, PatternsAndGroupsAreLimited) {
+  const auto announced = [](std::size_t entries, const std::string& entry) {
+    Json ignore = Json::array();
+    for (std::size_t i = 0; i < entries; ++i) ignore.push_back(entry + std::to_string(i));
+    return Json{{"quant_method", "modelopt"}, {"quant_algo", "NVFP4"}, {"ignore", ignore}}.dump();
+  };
+  EXPECT_EQ(refused(announced(256, "re:model.a")), "");
+  EXPECT_TRUE(holds(refused(announced(20000, "re:model.a")), "found 20000 regular expressions (re:) for modules, and at most 256"));
+  EXPECT_EQ(refused(announced(1024, "model.*a")), "");
+  EXPECT_TRUE(holds(refused(announced(5000, "model.*a")), "found 5000 patterns with wildcards for modules, and at most 1024"));
+  EXPECT_EQ(refused(announced(50000, "model.layers.")), "");
+  Json groups = Json::object();
+  for (int i = 0; i < 300; ++i)
+    groups["g" + std::to_string(i)] = {
+        {"targets", {"model.a" + std::to_string(i)}},
+        {"weights", {{"num_bits", 8}, {"type", "float"}, {"strategy", "channel"}, {"symmetric", true}}}};
+  const Json many{{"quant_method", "compressed-tensors"}, {"format", "float-quantized"}, {"config_groups", groups}};
+  EXPECT_TRUE(holds(refused(many.dump()), "found 300 groups for modules, and at most 256"));
+}
+
+TEST(QuantConfig, WhatHasNoFormatIsSaidInThoseWords) {
+  EXPECT_EQ(refused(R"({"quant_algo": null})"), "");
+  const std::string words = refused(
+      R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {"a.b": {"quant_algo": null}}})");
+  EXPECT_TRUE(holds(words, "quantized_layers.a.b.quant_algo: expected the name of a format, found none"));
+  EXPECT_EQ(words.find("supported"), std::string::npos) << words;
+}
+
+TEST(QuantConfig, TheTypeIsNamedByTheKeyOfTheFile) {
+  const auto words = [](const char* json) -> std::string {
+    try {
+      QuantConfig::parse(Json::parse(json), nullptr);
+      return "";
+    } catch (const Error& e) {
+      return e.what();
+    }
+  };
+  EXPECT_TRUE(holds(words(R"({"dtype": "int8"})"), "\n  dtype = \"int8\""));
+  EXPECT_TRUE(holds(words(R"({"torch_dtype": "int8"})"), "\n  torch_dtype = \"int8\""));
+  EXPECT_TRUE(holds(words(R"({"text_config": {"dtype": 8}})"), "\n  text_config.dtype = 8"));
+  EXPECT_EQ(words(R"({"dtype": "bfloat16", "text_config": {"dtype": "float32"}})"), "");
+}
+
 TEST(QuantConfig, EmptyUnknownKeysSayNothing) {
   EXPECT_EQ(refused(R"({"quant_method": "fp8", "a": null, "b": false, "c": [], "d": {}, "e": ""})"), "");
 }

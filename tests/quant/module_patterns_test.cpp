@@ -97,6 +97,18 @@ TEST(ModulePatterns, BadEntriesAreNamed) {
   EXPECT_TRUE(patterns.empty());
 }
 
+TEST(ModulePatterns, OnlySoManyAreCompared) {
+  ModulePatterns patterns;
+  for (std::size_t i = 0; i < ModulePatterns::kMostRegexes + 3; ++i) ASSERT_EQ(patterns.add("re:x" + std::to_string(i) + "$"), "");
+  for (std::size_t i = 0; i < ModulePatterns::kMostGlobs + 5; ++i) ASSERT_EQ(patterns.add("y" + std::to_string(i) + "-*"), "");
+  EXPECT_EQ(patterns.regexes(), ModulePatterns::kMostRegexes + 3);
+  EXPECT_EQ(patterns.globs(), ModulePatterns::kMostGlobs + 5);
+  EXPECT_TRUE(patterns.match("x255"));
+  EXPECT_FALSE(patterns.match("x256"));
+  EXPECT_TRUE(patterns.match("y1023-z"));
+  EXPECT_FALSE(patterns.match("y1024-z"));
+}
+
 TEST(ModulePatterns, RegularExpressionThatNeverEndsIsAnError) {
   ModulePatterns patterns;
   ASSERT_EQ(patterns.add("re:(a|a|aa)+$"), "");
