@@ -171,10 +171,12 @@ HttpReply HttpClient::send_once(const HttpRequest& request, const std::string& u
   if (code != CURLE_OK && transfer.dropped <= kMostDropped) {
     reply.failure = words_of(code, details.data());
     reply.lasting = is_lasting(code);
-    reply.no_host = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY;
+    reply.unreached = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_COULDNT_CONNECT;
   }
   return reply;
 }
+
+bool is_address(const std::string& url) { return !origin_of(url).empty(); }
 
 std::string url_escaped(const std::string& text) {
   const std::unique_ptr<char, decltype(&curl_free)> escaped(curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())),

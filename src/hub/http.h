@@ -24,7 +24,7 @@ struct HttpReply {
   int status = 0;          // 0: there was no answer
   std::string failure;     // why the connection failed or was cut; empty when the answer is whole
   bool lasting = false;    // trying again would fail the same way (certificate, address)
-  bool no_host = false;    // the name of the host, or of the proxy, has no address
+  bool unreached = false;  // the name of the host, or of the proxy, has no address, or nobody listens there
   std::string url;         // the last one, after redirects
   bool elsewhere = false;  // that one is of another origin than the request's: a storage host
   std::optional<std::chrono::seconds> retry_after;
@@ -61,6 +61,9 @@ class HttpClient {
   const StopFlag& stop_;
   void* curl_;  // CURL*: its connections are used again
 };
+
+// Whether libcurl can ask at this address at all.
+bool is_address(const std::string& url);
 
 // `text` as one part of a path of an address: all but letters, digits and -._~ as %XX.
 std::string url_escaped(const std::string& text);

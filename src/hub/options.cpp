@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "conclave/error.h"
+#include "hub/http.h"
 #include "hub/shown.h"
 
 namespace conclave {
@@ -110,6 +111,10 @@ std::string endpoint_from_environment(std::string fallback) {
   if (host_end != endpoint.npos && endpoint.find('@', host_end) != endpoint.npos)
     throw Error(Errc::bad_input, fmt::format("HF_ENDPOINT (an address at '{}') has '/', '?' or '#' in its user or password; write "
                                              "them as %2F, %3F and %23",
+                                             shown_address(endpoint)));
+  if (!is_address(endpoint))
+    throw Error(Errc::bad_input, fmt::format("HF_ENDPOINT is '{}'; expected an address such as https://hub.example or "
+                                             "http://127.0.0.1:8080",
                                              shown_address(endpoint)));
   return endpoint;
 }

@@ -14,7 +14,7 @@ namespace conclave {
 namespace {
 
 constexpr std::chrono::milliseconds kLongestPause{30'000};
-constexpr int kNameAttempts = 2;  // a name that is not found twice is misspelt, or there is no network
+constexpr int kUnreachedAttempts = 2;  // a host that is not found twice is misspelt, or there is no network
 
 }  // namespace
 
@@ -34,7 +34,8 @@ Patience::Patience(const HubOptions& options, const StopFlag& stop, std::string 
 
 void Patience::wait_after(const HttpReply& reply) {
   const std::string outcome = outcome_of(reply);
-  const int attempts = reply.no_host ? std::min(kNameAttempts, options_.attempts) : options_.attempts;
+  const bool hopeless = reply.unreached && !progressed_;
+  const int attempts = hopeless ? std::min(kUnreachedAttempts, options_.attempts) : options_.attempts;
   if (++failures_ >= attempts)
     throw Error(Errc::busy, fmt::format("{} failed{}: {} ({})", what_,
                                         failures_ == 1 ? "" : fmt::format(" {} times in a row, the last time", failures_), outcome,

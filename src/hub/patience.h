@@ -18,14 +18,18 @@ class Patience {
   Patience(const HubOptions&, const StopFlag&, std::string what);
   // Sleeps before the next attempt. Throws Error: busy (attempts used up, or too long a wait asked for), cancelled.
   void wait_after(const HttpReply&);
-  // Something was received: the count begins anew.
-  void progress() noexcept { failures_ = 0; }
+  // Something was received: the count begins anew, and a server that has gone may come back.
+  void progress() noexcept {
+    failures_ = 0;
+    progressed_ = true;
+  }
 
  private:
   const HubOptions& options_;
   const StopFlag& stop_;
   std::string what_;
   int failures_ = 0;
+  bool progressed_ = false;
 };
 
 // "status 503" or the reason of the failed connection.

@@ -56,6 +56,18 @@ TEST(HubOptions, EndpointAndOffline) {
   EXPECT_FALSE(hub_options_from_environment().offline);
 }
 
+TEST(HubOptions, AMalformedEndpointIsAWrongValue) {
+  for (const char* value : {"http://", "https://:80", "http://[::1", "http://host:port", "http://host:99999", "http://two words"}) {
+    set_only({{"HF_ENDPOINT", value}});
+    EXPECT_NE(refusal(Errc::bad_input, [] { hub_options_from_environment(); }).find("HF_ENDPOINT is '"), std::string::npos)
+        << value;
+  }
+  for (const char* value : {"http://[::1]:8080", "http://127.0.0.1:1/a/b", "https://me:pw@host.example"}) {
+    set_only({{"HF_ENDPOINT", value}});
+    EXPECT_EQ(hub_options_from_environment().endpoint, value);
+  }
+}
+
 TEST(HubOptions, APasswordInTheEndpointIsNotShownAndNoValueWithoutEnd) {
   const std::string values[] = {"me:secret@mirror.example", "https://me:se/cret@mirror.example",
                                 "ftp://" + std::string(100'000, 'x')};
