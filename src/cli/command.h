@@ -19,6 +19,7 @@ void add_chat(CLI::App& app, Action&);
 void add_inspect(CLI::App& app, Action&);
 void add_check(CLI::App& app, Action&);
 void add_logits(CLI::App& app, Action&);
+void add_bench(CLI::App& app, Action&);
 void add_doctor(CLI::App& app, Action&);
 
 }  // namespace conclave::cli

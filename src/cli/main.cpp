@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <iterator>
 #include <new>
 #include <span>
 #include <sstream>
@@ -19,7 +20,7 @@ namespace conclave::cli {
 namespace {
 
 // Every command, in the order of --help.
-constexpr void (*kCommands[])(CLI::App&, Action&) = {add_run, add_chat, add_inspect, add_check, add_logits, add_doctor};
+constexpr void (*kCommands[])(CLI::App&, Action&) = {add_run, add_chat, add_inspect, add_check, add_logits, add_bench, add_doctor};
 
 const std::map<std::string, LogLevel> kLevels{{"debug", LogLevel::debug},
                                               {"info", LogLevel::info},
@@ -32,8 +33,9 @@ std::string variable_behind(const std::string& problem, const CLI::App& app, std
   const std::string name = problem.substr(0, problem.find(':'));
   if (std::any_of(words.begin(), words.end(), [&](std::string_view word) { return word.substr(0, name.size()) == name; }))
     return {};
-  std::vector<const CLI::App*> all = app.get_subcommands([](const CLI::App*) { return true; });
-  all.push_back(&app);
+  std::vector<const CLI::App*> all = {&app};
+  for (std::size_t i = 0; i < all.size(); ++i)  // commands of commands too
+    std::ranges::copy(all[i]->get_subcommands([](const CLI::App*) { return true; }), std::back_inserter(all));
   for (const CLI::App* command : all) {
     const CLI::Option* option = command->get_option_no_throw(name);
     if (option != nullptr && !option->get_envname().empty()) return option->get_envname();

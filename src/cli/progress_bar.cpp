@@ -7,7 +7,8 @@
 
 namespace conclave::cli {
 
-ProgressBar::ProgressBar(std::string label) : label_(std::move(label)), terminal_(isatty(STDERR_FILENO) == 1) {}
+ProgressBar::ProgressBar(std::string label, Unit unit)
+    : label_(std::move(label)), unit_(unit), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 ProgressBar::~ProgressBar() {
   if (drawn_) std::fputs("\r\033[K", stderr);
@@ -27,8 +28,10 @@ void ProgressBar::show(std::int64_t done, std::int64_t total) {
   const double share = static_cast<double>(done) / static_cast<double>(total);
   const double speed = static_cast<double>(done - begun_->done) / std::chrono::duration<double>(now - begun_->at).count();
   const int filled = static_cast<int>(share * kWidth);
-  fmt::print(stderr, "\r\033[K{} [{:=<{}}{:<{}}] {:3.0f} %  {:.2f} GB/s  {:.0f} s left", label_, "", filled, "", kWidth - filled,
-             100 * share, speed / 1e9, speed > 0 ? static_cast<double>(total - done) / speed : 0.0);
+  const std::string pace =
+      unit_ == Unit::bytes ? fmt::format("{:.2f} GB/s", speed / 1e9) : fmt::format("{} of {} runs", done, total);
+  fmt::print(stderr, "\r\033[K{} [{:=<{}}{:<{}}] {:3.0f} %  {}  {:.0f} s left", label_, "", filled, "", kWidth - filled,
+             100 * share, pace, speed > 0 ? static_cast<double>(total - done) / speed : 0.0);
 }
 
 }  // namespace conclave::cli

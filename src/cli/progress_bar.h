@@ -10,7 +10,9 @@ namespace conclave::cli {
 
 class ProgressBar {
  public:
-  explicit ProgressBar(std::string label);
+  enum class Unit { bytes, runs };  // what done and total count
+
+  explicit ProgressBar(std::string label, Unit unit = Unit::bytes);
   ~ProgressBar();  // wipes the line
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -19,6 +21,7 @@ class ProgressBar {
  private:
   using Clock = std::chrono::steady_clock;
   std::string label_;
+  Unit unit_;
   struct Begun {
     Clock::time_point at;
     std::int64_t done;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 
 #include "base/in_quotes.h"
@@ -122,6 +123,16 @@ std::vector<int> allowed_cpus() {
 int usable_threads() {
   const auto allowed = static_cast<double>(allowed_cpus().size());
   return std::max(1, static_cast<int>(std::min(allowed, read_cgroup_limits("/").cpus)));
+}
+
+std::int64_t last_level_cache_bytes() {
+  std::int64_t largest = 0;  // not sysconf(): it counts the caches of other cores on some processors
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", index));
+    std::int64_t kilobytes = 0;
+    if (file >> kilobytes) largest = std::max(largest, kilobytes << 10);  // "32768K"
+  }
+  return largest;
 }
 
 }  // namespace conclave

@@ -22,4 +22,7 @@ std::vector<int> allowed_cpus();
 // A broken quota rounds down: a thread beyond it would only be throttled, and the others wait for it.
 int usable_threads();
 
+// Bytes of the largest cache that a core sees; 0 when the system does not tell.
+std::int64_t last_level_cache_bytes();
+
 }  // namespace conclave

@@ -5,7 +5,7 @@ import subprocess
 
 from harness import BF16, NUMBER, PATIENCE, PROGRAM, QUESTION, SANITIZED, Program, environment
 
-COMMANDS = ("run", "chat", "inspect", "check", "logits", "doctor")
+COMMANDS = ("run", "chat", "inspect", "check", "logits", "bench", "doctor")
 
 
 class Usage(Program):

@@ -17,12 +17,13 @@ TEST(KernelTables, AreComplete) {
     for (const TileKernel tile : t.tile) EXPECT_NE(tile, nullptr);
     EXPECT_NE(t.to_int_blocks, nullptr);
     EXPECT_TRUE(t.dot && t.dot_bf16 && t.axpy && t.axpy_bf16 && t.to_bf16 && t.rms_norm && t.silu_mul && t.exp_sum && t.scan_step);
+    EXPECT_TRUE(t.read_streams && t.multiply_adds && t.byte_products);
   }
 }
 
 TEST(KernelTables, TellWhereEachEntryComesFrom) {
   const auto origins = kernel_origins(CpuIsa::avx512);
-  ASSERT_EQ(origins.size(), 19u);
+  ASSERT_EQ(origins.size(), 22u);
   EXPECT_EQ(origins[3].first, "gemm_nvfp4");
 #if defined(__x86_64__)
   const std::string best = "avx512";

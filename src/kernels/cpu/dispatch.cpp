@@ -65,6 +65,9 @@ constexpr Entry kEntries[] = {
     entry<&KernelTable::silu_mul>("silu_mul"),
     entry<&KernelTable::exp_sum>("exp_sum"),
     entry<&KernelTable::scan_step>("scan_step"),
+    entry<&KernelTable::read_streams>("read_streams"),
+    entry<&KernelTable::multiply_adds>("multiply_adds"),
+    entry<&KernelTable::byte_products>("byte_products"),
 };
 static_assert(sizeof(KernelTable) == sizeof(const char*) + std::size(kEntries) * sizeof(GemmKernel), "an entry has no name here");
 

@@ -112,4 +112,13 @@ struct KernelTable {
   float (*exp_sum)(float* x, int64_t n, float* max) noexcept;
   // state = decay * state + input * b; returns the sum of state * c. One row of a selective scan.
   float (*scan_step)(float* state, float decay, float input, const float* b, const float* c, int64_t n) noexcept;
+
+  // What the set can do at most, for ops/cpu/limit_meter.h to take the time of.
+  // Reads n bytes, a multiple of 1024 aligned to 64, as four streams; returns the exclusive or of their 64-bit words.
+  uint64_t (*read_streams)(const uint8_t* bytes, int64_t n) noexcept;
+  // Float32 multiply-adds x = x * 1 + 1 from 0 on, `rounds` in each of many independent lanes (rounds <= 2^24, so that all stay
+  // exact); returns how many in all, which *sum of the lanes must equal.
+  int64_t (*multiply_adds)(int64_t rounds, double* sum) noexcept;
+  // Sums of products 1 * 1 of 8-bit integers, as 32-bit integers, by the set's widest instruction for them; otherwise alike.
+  int64_t (*byte_products)(int64_t rounds, double* sum) noexcept;
 };
