@@ -10,11 +10,12 @@
 
 namespace conclave {
 
-// An error whose what() tells the first of many problems, and all of them one by one, each with where it is.
+// An error whose what() tells the first of many problems. Error::with_context() makes a plain Error of it, without the list.
 class ListedError final : public Error {
  public:
   ListedError(Errc code, const std::string& words, std::vector<std::string> problems)
       : Error(code, words), problems_(std::move(problems)) {}
+  // One by one, each with where it is. The last may be "and N more": Problems::kMostListed are kept.
   const std::vector<std::string>& problems() const noexcept { return problems_; }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/problems.h"
 #include "conclave/error.h"
 #include "engine/sampling_params.h"
@@ -15,7 +17,9 @@ void note_errors(Findings& findings, const Look& look) {
   try {
     look();
   } catch (const Error& e) {
-    for (std::string& words : problems_of(e)) findings.problems.push_back(std::move(words));
+    // Tokenizer and chat template read some of the same files.
+    for (std::string& words : problems_of(e))
+      if (std::ranges::find(findings.problems, words) == findings.problems.end()) findings.problems.push_back(std::move(words));
   }
 }
 
@@ -38,8 +42,7 @@ void check_template(const FileSet& files, Findings& findings) {
   if (!prompt) {
     findings.notes.push_back(
         "no chat template (chat_template.jinja, or chat_template in tokenizer_config.json): `chat` needs --chat-template, `run` "
-        "that "
-        "or --raw");
+        "--chat-template or --raw");
     return;
   }
   try {

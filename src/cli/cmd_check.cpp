@@ -120,11 +120,15 @@ void write_problems(Text out, const std::vector<std::string>& problems) {
   if (problems.size() > kMostShown) fmt::format_to(out, "  - and {} more; --json lists all\n", problems.size() - kMostShown);
 }
 
+void write_notes(Text out, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::format_to(out, "  note: {}\n", note);
+}
+
 std::string text_of(const ModelCheck& check, const Findings& findings, const StepSize& step, std::string_view looked_at) {
   std::string text;
   const Text out(text);
   if (!check.devices.empty()) write_size(out, check);
-  for (const std::string& note : findings.notes) fmt::format_to(out, "  note: {}\n", note);
+  write_notes(out, findings.notes);
   for (const DeviceCheck& device : check.devices) write_device(out, device);
   write_sizes(out, "Tensor parallel, by heads, the width of MLPs and experts, and the vocabulary", check.tensor_parallel);
   write_sizes(out, "Expert parallel, by whole experts", check.expert_parallel);
@@ -186,6 +190,7 @@ std::optional<ModelCheck> look(const CheckFlags& flags, const StepSize& step, Fi
     append(findings.notes, found->notes);
   }
   check_text(*files, found ? &found->description.config : nullptr, findings);
+  if (interrupts() > 0) throw Error(Errc::cancelled, "interrupted while checking the model");
   return found;
 }
 
@@ -198,10 +203,12 @@ int check(const CheckFlags& flags) {
     print(found ? json_of(*found, findings, step) : Json{{"problems", findings.problems}, {"notes", findings.notes}});
   } else {
     std::string text;
-    if (found)
+    if (found) {
       text = text_of(*found, findings, step, looked_at(*found, flags));
-    else
+    } else {
+      write_notes(Text(text), findings.notes);
       write_problems(Text(text), findings.problems);
+    }
     fmt::print("{}", printable(text));
   }
   return findings.problems.empty() && found->devices.front().refusal.empty() ? kSuccess : kFailed;

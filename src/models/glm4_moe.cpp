@@ -1,4 +1,4 @@
-// GLM-4.5, 4.5-Air, 4.6 and 4.7: attention with biases on q, k and v that turns part of each head, with per-head QK norm in the
+// GLM-4.5, 4.5-Air and 4.6: attention with biases on q, k and v that turns part of each head, with per-head QK norm in the
 // large ones; the first layers dense, then experts chosen by sigmoid plus a bias that only the choice sees, beside shared experts.
 // Keys: transformers' Glm4MoeConfig.
 #include "io/json.h"

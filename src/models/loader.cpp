@@ -163,10 +163,14 @@ void Loader::linear_of(std::unique_ptr<Linear>& slot, const QuantMatrix& matrix,
 void Loader::expect_copy(const std::string& name, const QuantMatrix& matrix, std::string why) {
   const auto found = checkpoint_.find(name);
   if (!found) return;
-  preparation_.matrix({}, [this, name, copy = *found, codes = matrix.codes, why = std::move(why)] {
-    const bool same = copy.dtype == codes.dtype && copy.shape == codes.shape &&
-                      std::memcmp(copy.data, codes.data, static_cast<std::size_t>(codes.bytes())) == 0;
-    if (!same)
+  const ConstTensorView codes = matrix.codes;
+  if (found->dtype != codes.dtype || found->shape != codes.shape) {
+    problems_.push_back(fmt::format("{} is {} {}, the tensor it is meant to be a copy of {} {}: {}", name, to_string(found->dtype),
+                                    to_string(found->shape), to_string(codes.dtype), to_string(codes.shape), why));
+    return;
+  }
+  preparation_.matrix({}, [this, name, copy = *found, codes, why = std::move(why)] {
+    if (std::memcmp(copy.data, codes.data, static_cast<std::size_t>(codes.bytes())) != 0)
       throw Error(Errc::corrupt, fmt::format("{}: {} has other values than it is meant to be a copy of: {}",
                                              checkpoint_.files().location(), name, why));
     return false;
@@ -275,7 +279,7 @@ void Loader::compare_halves(const moe::Expert& expert, const TensorSource& sourc
 
 // An expert that calibration never met has no scale for its inputs. Kernels that need one refuse it (moe::check_weights).
 void Loader::note_calibration(const std::string& module, const QuantMatrix& matrix, const TensorSource& source) {
-  if (!source.has_values()) return;
+  if (!source.has_values() || !matrix.scheme.scaled) return;
   if (matrix.input_scale == 0.0f && uncalibrated_++ == 0) first_uncalibrated_ = module;
   if (matrix.input_scale != 0.0f) ++calibrated_;
 }

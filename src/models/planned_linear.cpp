@@ -12,9 +12,7 @@ class PlannedLinear final : public Linear {
 
   std::int64_t rows() const noexcept override { return rows_; }
   std::int64_t cols() const noexcept override { return cols_; }
-  std::size_t workspace_bytes(std::int64_t tokens) const override {
-    return ops_.linear_workspace_bytes(scheme_, rows_, cols_, tokens);
-  }
+  std::size_t workspace_bytes(std::int64_t tokens) const override { return ops_.linear_workspace_bytes(scheme_, cols_, tokens); }
   void run(ConstTensorView, TensorView, Workspace&, Stream&) const noexcept override { CONCLAVE_CHECK(false, "a plan was run"); }
   std::string describe() const override { return "planned"; }
 

@@ -120,8 +120,7 @@ std::size_t LatentAttention::absorbed_bytes(const Ops& ops, std::int64_t tokens,
   const Dims& d = parts_.dims;
   if (parts_.form == Form::expanded) return 0;
   return f32_bytes(tokens * d.heads * d.absorbed_key()) + f32_bytes(tokens * d.heads * d.latent) +
-         std::max({ops.linear_workspace_bytes(kF32, d.latent, d.nope_dim, tokens),
-                   ops.linear_workspace_bytes(kF32, d.value_dim, d.latent, tokens),
+         std::max({ops.linear_workspace_bytes(kF32, d.nope_dim, tokens), ops.linear_workspace_bytes(kF32, d.latent, tokens),
                    ops.attention_workspace_bytes(absorbed_spec(), tokens, max_context)});
 }
 
@@ -129,9 +128,8 @@ std::size_t LatentAttention::expanded_bytes(const Ops& ops, std::int64_t tokens,
   const Dims& d = parts_.dims;
   const std::int64_t context = longest_expanded(tokens, max_context), block = std::min(context, kExpandedTokens);
   if (context == 0) return 0;
-  const std::size_t expanding =
-      f32_bytes(block * d.absorbed_key()) + std::max(ops.linear_workspace_bytes(kF32, d.nope_dim, d.latent, block),
-                                                     ops.linear_workspace_bytes(kF32, d.value_dim, d.latent, block));
+  const std::size_t expanding = f32_bytes(block * d.absorbed_key()) + std::max(ops.linear_workspace_bytes(kF32, d.latent, block),
+                                                                               ops.linear_workspace_bytes(kF32, d.latent, block));
   return f32_bytes(context * d.expanded_key()) + f32_bytes(context * d.value_dim) +
          std::max(expanding, ops.attention_workspace_bytes(expanded_spec(), std::min(tokens, context), context));
 }

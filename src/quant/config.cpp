@@ -139,6 +139,7 @@ QuantConfig QuantConfig::parse(const Json& config, const Json* hf_quant_config) 
   if (!problems.empty()) {
     const std::string words = fmt::format("what the configuration says about quantisation cannot be run ({} problem{}):\n  {}",
                                           problems.size(), problems.size() == 1 ? "" : "s", fmt::join(problems, "\n  "));
+    for (std::string& problem : problems) problem.insert(0, "what the configuration says about quantisation cannot be run: ");
     throw ListedError(Errc::unsupported, words, std::move(problems));
   }
   return out;

@@ -94,7 +94,8 @@ class Gemm : public testing::TestWithParam<std::tuple<CpuIsa, GemmFormat>> {
   GemmFormat format() const { return std::get<1>(GetParam()); }
   std::vector<Shape> shapes() const {
     std::vector<Shape> all;
-    for (std::int64_t cols : {1, 2, 7, 8, 15, 16, 17, 30, 31, 32, 33, 47, 48, 63, 64, 65, 96, 112, 144, 160, 208, 509, 512, 768}) {
+    for (std::int64_t cols :
+         {1, 2, 7, 8, 15, 16, 17, 30, 31, 32, 33, 47, 48, 63, 64, 65, 96, 112, 144, 160, 208, 509, 512, 528, 541, 768}) {
       if (cols % column_step(format()) != 0) continue;
       all.push_back({format(), 1 + cols % 6, cols});
       if (format() != kGemmFp8 && format() != kGemmInt4) continue;

@@ -14,7 +14,7 @@ double error_of(const std::string& prompt, std::int32_t max_context, Path path) 
   const References references(folder / "ref.safetensors");
   const LoadedModel loaded = load_fixture(open_folder(folder), path, max_context);
   const auto run = loaded.run(references.ints(prompt + ".ids"), 0, path == Path::reference ? DType::f32 : DType::bf16);
-  const std::vector<float> expected = references.floats("w." + prompt + (prompt == "p2" ? ".logits_last8" : ".logits"));
+  const std::vector<float> expected = references.floats("w." + prompt + (prompt == kLong ? ".logits_last8" : ".logits"));
   return compare(std::span(run.logits).last(expected.size()), expected, 128).rms_rel;
 }
 

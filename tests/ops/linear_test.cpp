@@ -41,7 +41,7 @@ const QuantScheme kSchemes[] = {kF32,
 // Columns that a scheme takes, small and off the kernels' tiles.
 std::vector<std::int64_t> columns(const QuantScheme& s) {
   if (s.code == Code::e2m1) return {s.scale_cols, 3 * s.scale_cols, 21 * s.scale_cols};
-  if (s.code == Code::int4) return {8, 136, 1000, 77};
+  if (s.code == Code::int4) return {8, 136, 77, 1000};
   return {1, 7, 129, 1000};
 }
 
@@ -108,7 +108,9 @@ TEST_P(LinearOf, AgreesWithTheReference) {
         const Tensor want = run(reference, *expected, x);
         const std::vector<Bound> bound = bounds(w.matrix, x);
         for (Bench& bench : benches) {
-          const Tensor got = run(bench, *bench.ops().make_linear(w.matrix, bias.view()), x);
+          const auto linear = bench.ops().make_linear(w.matrix, bias.view());
+          EXPECT_EQ(linear->workspace_bytes(tokens), bench.ops().linear_workspace_bytes(GetParam(), cols, tokens));
+          const Tensor got = run(bench, *linear, x);
           for (std::size_t i = 0; i < want.values.size(); ++i)
             ASSERT_LE(std::abs(static_cast<double>(got.values[i]) - static_cast<double>(want.values[i])),
                       bound[i].rounding + 3e-6 * bound[i].magnitude + 1e-6 * std::abs(static_cast<double>(want.values[i])) + 1e-7)

@@ -35,15 +35,22 @@ std::vector<float> random_rows(std::int64_t count) {
   return x;
 }
 
+// Rows first .. first + tokens - 1 of x [.., cols], rounded.
+std::vector<IntBlock> int_blocks(const TileMatrix& m, const std::vector<float>& x, std::int64_t first, std::int64_t tokens,
+                                 CpuIsa isa) {
+  std::vector<IntBlock> blocks(static_cast<std::size_t>(tokens * m.blocks));
+  for (std::int64_t t = 0; t < tokens; ++t)
+    kernel_table(isa).to_int_blocks(&x[static_cast<std::size_t>((first + t) * m.cols)], m.cols,
+                                    &blocks[static_cast<std::size_t>(t * m.blocks)]);
+  return blocks;
+}
+
 // [tokens, rows] of a matrix times rows x [tokens, cols].
 std::vector<float> multiply(const TiledMatrix& w, const std::vector<float>& x, std::int64_t first, std::int64_t tokens,
                             CpuIsa isa) {
   const TileMatrix& m = w.matrix();
   const KernelTable& table = kernel_table(isa);
-  std::vector<IntBlock> blocks(static_cast<std::size_t>(tokens * m.blocks));
-  for (std::int64_t t = 0; t < tokens; ++t)
-    table.to_int_blocks(&x[static_cast<std::size_t>((first + t) * m.cols)], m.cols,
-                        &blocks[static_cast<std::size_t>(t * m.blocks)]);
+  const std::vector<IntBlock> blocks = int_blocks(m, x, first, tokens, isa);
   std::vector<float> out(static_cast<std::size_t>(tokens * m.rows));
   TileArgs args{};
   args.w = m;
@@ -115,13 +122,42 @@ TEST_P(Tiled, IsCloseToDoubles) {
 TEST_P(Tiled, IsBatchInvariant) {
   const OwnedMatrix owned = random_matrix(scheme(), 37, 544);
   const TiledMatrix tiled(owned.matrix);
-  const std::vector<float> x = random_rows(9 * 544), all = multiply(tiled, x, 0, 9, isa());
-  for (std::int64_t first = 0; first < 9; ++first)
-    for (std::int64_t count = 1; first + count <= 9; ++count) {
+  constexpr std::int64_t kTokens = 37;  // more than share a panel
+  const std::vector<float> x = random_rows(kTokens * 544), all = multiply(tiled, x, 0, kTokens, isa());
+  for (std::int64_t first = 0; first < kTokens; first += first < 5 ? 1 : 8)
+    for (std::int64_t count = 1; first + count <= kTokens; count += count < 5 ? 1 : 9) {
       const std::vector<float> some = multiply(tiled, x, first, count, isa());
       ASSERT_EQ(std::memcmp(some.data(), &all[static_cast<std::size_t>(first * 37)], some.size() * sizeof(float)), 0)
           << first << " " << count;
     }
+}
+
+// Tokens in any order, and rows from a tile of the middle on: what is outside is left alone.
+TEST_P(Tiled, GathersTokensAndWritesOnlyTheRowsAskedFor) {
+  const OwnedMatrix owned = random_matrix(scheme(), 45, 544);
+  const TiledMatrix tiled(owned.matrix);
+  const std::vector<float> x = random_rows(4 * 544), all = multiply(tiled, x, 0, 4, isa());
+  const std::vector<std::int32_t> rows{3, 0, 3, 1, 2, 0};
+  for (const std::size_t tokens : {std::size_t{1}, std::size_t{2}, rows.size()}) {
+    constexpr float kUntouched = -12345.0f;
+    std::vector<IntBlock> blocks = int_blocks(tiled.matrix(), x, 0, 4, isa());
+    std::vector<float> out(tokens * 45, kUntouched);
+    TileArgs args{};
+    args.w = tiled.matrix();
+    args.x = blocks.data();
+    args.x_stride = args.w.blocks;
+    args.x_rows = rows.data();
+    args.tokens = static_cast<std::int64_t>(tokens);
+    args.out = out.data();
+    args.out_stride = 45;
+    args.row_begin = 16;
+    args.row_end = 39;
+    kernel_table(isa()).tile[tiled.format()](&args);
+    for (std::size_t t = 0; t < tokens; ++t)
+      for (std::size_t r = 0; r < 45; ++r)
+        ASSERT_EQ(out[t * 45 + r], r < 16 || r >= 39 ? kUntouched : all[static_cast<std::size_t>(rows[t]) * 45 + r])
+            << tokens << " tokens: " << t << " row " << r;
+  }
 }
 
 TEST_P(Tiled, NeverMakesANumberOfNone) {

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <iterator>
 
+#include "base/check.h"
+
 namespace conclave {
 
 namespace scalar {
@@ -105,6 +107,13 @@ std::vector<std::pair<std::string, std::string>> kernel_origins(CpuIsa isa) {
   std::vector<std::pair<std::string, std::string>> origins;
   for (const Entry& e : kEntries) origins.emplace_back(e.name, origin(e, isa).isa);
   return origins;
+}
+
+std::string tile_kernels_isa(CpuIsa isa) {
+  const auto origins = kernel_origins(isa);
+  const auto found = std::ranges::find(origins, "tile_nvfp4", [](const auto& origin) { return origin.first; });
+  CONCLAVE_CHECK(found != origins.end());
+  return found->second;
 }
 
 }  // namespace conclave

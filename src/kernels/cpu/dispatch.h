@@ -15,5 +15,7 @@ const KernelTable& kernel_table(CpuIsa) noexcept;
 
 // Each entry of kernel_table(isa), by name, and the set it comes from: {"gemm_nvfp4", "avx2"}.
 std::vector<std::pair<std::string, std::string>> kernel_origins(CpuIsa);
+// The set that the kernels over tiles come from: "avx2".
+std::string tile_kernels_isa(CpuIsa);
 
 }  // namespace conclave

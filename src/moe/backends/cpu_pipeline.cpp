@@ -34,9 +34,9 @@ class CpuPipelineBackend final : public MoeBackend {
     return support;
   }
 
-  // 10 GB/s and 8 G products/s for each thread.
+  // 10 GB/s and 30 G products/s for each thread (docs/performance.md).
   double cost(const MoeProblem& p, const DeviceCaps& caps, std::int64_t tokens) const override {
-    return cpu_cost(p, caps, tokens, {bits_per_weight(p.weights), 10e3, caps.isa == CpuIsa::scalar ? 1e3 : 8e3});
+    return cpu_cost(p, caps, tokens, {bits_per_weight(p.weights), 10e3, caps.isa == CpuIsa::scalar ? 1e3 : 30e3});
   }
 
   std::unique_ptr<MoeKernel> build(const MoeProblem& p, const ExpertWeights& weights, Device& device) const override {

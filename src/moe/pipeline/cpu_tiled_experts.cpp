@@ -50,9 +50,8 @@ class CpuTiledExperts final : public Experts {
   }
 
   std::string describe() const override {
-    const auto origins = kernel_origins(isa_);
-    const auto tiles = std::ranges::find(origins, "tile_nvfp4", [](const auto& origin) { return origin.first; });
-    return fmt::format("{} kernels, {} in tiles, activations as 16-bit integers", tiles->second, to_string(problem_.weights));
+    return fmt::format("{} kernels, {} in tiles, activations as 16-bit integers", tile_kernels_isa(isa_),
+                       to_string(problem_.weights));
   }
   bool in_place() const noexcept override { return false; }
 

@@ -66,7 +66,8 @@ class CpuTiledLinear final : public Linear {
       : tiled_(weight),
         bias_(bias_values(bias, weight.rows)),
         kernels_(kernel_table(caps.isa)),
-        words_(fmt::format("{} in tiles, activations as 16-bit integers, {}", to_string(weight.scheme), kernels_.isa)) {}
+        words_(
+            fmt::format("{} in tiles, activations as 16-bit integers, {}", to_string(weight.scheme), tile_kernels_isa(caps.isa))) {}
 
   std::int64_t rows() const noexcept override { return tiled_.matrix().rows; }
   std::int64_t cols() const noexcept override { return tiled_.matrix().cols; }
@@ -105,7 +106,7 @@ class CpuTiledLinear final : public Linear {
   std::string words_;
 };
 
-// In plain C++ integers are no faster, so there the matrix stays where it is.
+// In plain C++ the kernels over tiles are slower than those over rows (docs/performance.md).
 bool in_tiles(const QuantScheme& scheme, std::int64_t cols, const DeviceCaps& caps) {
   return caps.isa != CpuIsa::scalar && TiledMatrix::supports(scheme, cols);
 }

@@ -5,13 +5,14 @@
 #include "base/check.h"
 #include "base/math.h"
 #include "conclave/error.h"
+#include "ops/cpu/int_rows.h"
 #include "ops/cpu/packed_matrix.h"
 #include "quant/scales.h"
 
 namespace conclave {
 namespace {
 
-constexpr std::int64_t kTileRows = 16, kBlock = 16, kTileBlockBytes = kTileRows * kBlock / 2;
+constexpr std::int64_t kTileRows = 16, kTileBlockBytes = kTileRows * kIntBlock / 2;
 
 // The 8 bytes of a row and block, the even column in the low nibble, in the order of TileMatrix: bytes 0 to 3 of a row there hold
 // columns 0 to 7, and those 32 further on hold 8 to 15.
@@ -25,16 +26,16 @@ void place(const std::uint8_t in[8], std::uint8_t* out) {
 }
 
 Buffer tiled_codes(const KernelMatrix& m, std::int64_t blocks) {
-  Buffer out = allocate_host(static_cast<std::size_t>(round_up(m.rows, kTileRows) * blocks * kBlock / 2));  // zeros
+  Buffer out = allocate_host(static_cast<std::size_t>(round_up(m.rows, kTileRows) * blocks * kIntBlock / 2));  // zeros
   auto* bytes = reinterpret_cast<std::uint8_t*>(out.data());
   for (std::int64_t r = 0; r < m.rows; ++r) {
     std::uint8_t* tile = bytes + r / kTileRows * blocks * kTileBlockBytes + r % kTileRows / 8 * 64 + r % 8 * 4;
     const std::uint8_t* row = m.codes + r * m.code_stride;
-    const std::int64_t whole = m.cols / kBlock;
+    const std::int64_t whole = m.cols / kIntBlock;
     for (std::int64_t b = 0; b < whole; ++b) place(row + b * 8, tile + b * kTileBlockBytes);
     if (whole == blocks) continue;
     std::uint8_t rest[8] = {};
-    std::memcpy(rest, row + whole * 8, static_cast<std::size_t>(m.cols % kBlock / 2));
+    std::memcpy(rest, row + whole * 8, static_cast<std::size_t>(m.cols % kIntBlock / 2));
     place(rest, tile + whole * kTileBlockBytes);
   }
   return out;
@@ -65,7 +66,7 @@ TileFormat tile_format(GemmFormat format) {
 
 bool TiledMatrix::supports(const QuantScheme& s, std::int64_t cols) noexcept {
   if (s.dynamic || s.scale_rows != 1) return false;
-  if (s.code == Code::int4) return s.scale_cols % kBlock == 0 && cols % 2 == 0;
+  if (s.code == Code::int4) return s.scale_cols % kIntBlock == 0 && cols % 2 == 0;
   return s.code == Code::e2m1 &&
          ((s.scale_cols == 16 && s.scale == DType::f8e4m3) || (s.scale_cols == 32 && s.scale == DType::f8e8m0));
 }
@@ -76,7 +77,7 @@ TiledMatrix::TiledMatrix(const QuantMatrix& weights) {
   const PackedMatrix rows(weights);
   const KernelMatrix& m = rows.matrix();
   format_ = tile_format(rows.format());
-  const std::int64_t blocks = ceil_div(m.cols, kBlock), groups = ceil_div<std::int64_t>(m.cols, m.scale_cols);
+  const std::int64_t blocks = ceil_div(m.cols, kIntBlock), groups = ceil_div<std::int64_t>(m.cols, m.scale_cols);
   codes_ = tiled_codes(m, blocks);
   if (format_ == kTileInt4) {
     const auto at = [&](std::int64_t r, std::int64_t g) {
@@ -91,9 +92,10 @@ TiledMatrix::TiledMatrix(const QuantMatrix& weights) {
         tiled_scales<std::uint8_t>(m, groups, [&](std::int64_t r, std::int64_t g) { return m.scales[r * m.scale_stride + g]; });
   }
   const auto bytes = [](const Buffer& b) { return b.size() == 0 ? nullptr : reinterpret_cast<const std::uint8_t*>(b.data()); };
-  matrix_ = {bytes(codes_), bytes(scales_), bytes(zeros_), m.rows,
-             m.cols,        blocks,         groups,        static_cast<std::int32_t>(ceil_div<std::int64_t>(m.scale_cols, kBlock)),
-             m.global};
+  matrix_ = {
+      bytes(codes_), bytes(scales_), bytes(zeros_), m.rows,
+      m.cols,        blocks,         groups,        static_cast<std::int32_t>(ceil_div<std::int64_t>(m.scale_cols, kIntBlock)),
+      m.global};
 }
 
 }  // namespace conclave

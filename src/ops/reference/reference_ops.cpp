@@ -32,7 +32,7 @@ class ReferenceOps final : public Ops {
   std::unique_ptr<Linear> make_linear(const QuantMatrix& weight, ConstTensorView bias) const override {
     return make_reference_linear(weight, bias);
   }
-  std::size_t linear_workspace_bytes(const QuantScheme&, std::int64_t, std::int64_t, std::int64_t) const override { return 0; }
+  std::size_t linear_workspace_bytes(const QuantScheme&, std::int64_t, std::int64_t) const override { return 0; }
 
   void embed(const QuantMatrix& table, std::span<const std::int32_t> ids, TensorView out, Stream&) const noexcept override {
     const Codec& codec = codec_for(table.scheme);
