@@ -49,18 +49,33 @@ bool contains(std::span<const std::byte> all, std::span<const std::byte> part) n
   return not_above(all.data(), part.data()) && not_above(part.data() + part.size(), all.data() + all.size());
 }
 
-std::vector<std::unique_ptr<SafetensorsFile>> open_shards(const FileSet& files, const MappedFile& index_file) {
+// How a file is opened; null when there is none of that name.
+using OpenFile = std::unique_ptr<SafetensorsFile> (*)(const FileSet&, std::string_view name);
+
+std::unique_ptr<SafetensorsFile> open_whole(const FileSet& files, std::string_view name) {
+  auto file = files.find(name);
+  return file == nullptr ? nullptr : std::make_unique<SafetensorsFile>(std::move(file));
+}
+
+std::unique_ptr<SafetensorsFile> open_header(const FileSet& files, std::string_view name) {
+  const auto length = files.head(name, kSafetensorsLengthBytes);
+  if (!length) return nullptr;
+  const auto header = files.head(name, safetensors_head_bytes(length->bytes, length->file_bytes, length->name));
+  return header ? std::make_unique<SafetensorsFile>(*header) : nullptr;
+}
+
+std::vector<std::unique_ptr<SafetensorsFile>> open_shards(const FileSet& files, const MappedFile& index_file, OpenFile open) {
   const SafetensorsIndex index = parse_safetensors_index(index_file.text(), index_file.name());
   std::vector<std::unique_ptr<SafetensorsFile>> shards;
   Problems problems;
   for (const auto& [name, expected] : index) {
     try {
-      const auto file = files.find(name);
+      auto file = open(files, name);
       if (file == nullptr) {
         problems.add(fmt::format("the file {} is missing, and with it {} tensors", in_quotes(name), expected.size()));
         continue;
       }
-      shards.push_back(std::make_unique<SafetensorsFile>(file));
+      shards.push_back(std::move(file));
       compare_with_index(name, expected, shards.back()->tensors(), problems);
     } catch (const Error& error) {
       problems.add(error);
@@ -82,6 +97,9 @@ class SafetensorsCheckpoint final : public Checkpoint {
   std::optional<TensorInfo> info(std::string_view name) const override;
   std::vector<std::string_view> unused() const override;
   std::uint64_t total_bytes() const override { return total_bytes_; }
+  bool has_values() const override {
+    return std::ranges::all_of(shards_, [](const auto& shard) { return shard->has_values(); });
+  }
   const FileSet& files() const override { return *files_; }
   void give_back(std::span<const std::byte> bytes) const noexcept override;
 
@@ -101,17 +119,22 @@ class SafetensorsCheckpoint final : public Checkpoint {
   std::uint64_t total_bytes_ = 0;
 };
 
-}  // namespace
-
-std::unique_ptr<Checkpoint> Checkpoint::open(std::shared_ptr<const FileSet> files) {
+std::unique_ptr<Checkpoint> open_by(OpenFile open, std::shared_ptr<const FileSet> files) {
   SafetensorsCheckpoint::Shards shards;
-  if (auto single = files->find(kSingleFile))
-    shards.push_back(std::make_unique<SafetensorsFile>(std::move(single)));
+  if (auto single = open(*files, kSingleFile))
+    shards.push_back(std::move(single));
   else if (const auto index = files->find(kIndexFile))
-    shards = open_shards(*files, *index);
+    shards = open_shards(*files, *index, open);
   else
     refuse_layout(*files);
   return std::make_unique<SafetensorsCheckpoint>(std::move(files), std::move(shards));
+}
+
+}  // namespace
+
+std::unique_ptr<Checkpoint> Checkpoint::open(std::shared_ptr<const FileSet> files) { return open_by(open_whole, std::move(files)); }
+std::unique_ptr<Checkpoint> Checkpoint::open_headers(std::shared_ptr<const FileSet> files) {
+  return open_by(open_header, std::move(files));
 }
 
 SafetensorsCheckpoint::SafetensorsCheckpoint(std::shared_ptr<const FileSet> files, Shards shards)
@@ -144,12 +167,12 @@ std::optional<TensorInfo> SafetensorsCheckpoint::info(std::string_view name) con
   const auto at = position(name);
   if (!at) return std::nullopt;
   const auto& [file, tensor] = places_[*at];
-  return TensorInfo{tensor->dtype, tensor->shape, tensor->bytes, file->file().name()};
+  return TensorInfo{tensor->dtype, tensor->shape, tensor->bytes, file->name()};
 }
 
 void SafetensorsCheckpoint::give_back(std::span<const std::byte> bytes) const noexcept {
   for (const auto& shard : shards_)
-    if (contains(shard->file().bytes(), bytes)) shard->file().give_back(bytes);
+    if (contains(shard->bytes(), bytes)) shard->give_back(bytes);
 }
 
 std::vector<std::string_view> SafetensorsCheckpoint::unused() const {

@@ -27,6 +27,8 @@ class Checkpoint : public TensorSource {
   // the folder), unsupported (weights in another format, which is named), corrupt (all problems of the headers and of their
   // agreement with the index at once).
   static std::unique_ptr<Checkpoint> open(std::shared_ptr<const FileSet> files);
+  // The same without values (has_values()): headers are read, and nothing is mapped. For plans, which are quick on any model then.
+  static std::unique_ptr<Checkpoint> open_headers(std::shared_ptr<const FileSet> files);
 
   // find() also marks the tensor as used. Data lives as long as the checkpoint.
 

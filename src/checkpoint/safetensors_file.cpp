@@ -11,9 +11,18 @@
 #include "conclave/error.h"
 
 namespace conclave {
+namespace {
+
+// Where views of a header point: not null, and never read.
+constexpr std::byte kNowhere{};
+
+}  // namespace
 
 SafetensorsFile::SafetensorsFile(std::shared_ptr<const MappedFile> file)
-    : file_(std::move(file)), tensors_(read_safetensors_header(file_->bytes(), file_->name())) {}
+    : file_(std::move(file)), name_(file_->name()), tensors_(read_safetensors_header(file_->bytes(), name_)) {}
+
+SafetensorsFile::SafetensorsFile(const FileHead& head)
+    : name_(head.name), tensors_(read_safetensors_header(head.bytes, head.file_bytes, name_)) {}
 
 std::optional<ConstTensorView> SafetensorsFile::find(std::string_view name) const {
   const auto at = std::lower_bound(tensors_.begin(), tensors_.end(), name,
@@ -27,16 +36,17 @@ ConstTensorView SafetensorsFile::view(const SafetensorsTensor& tensor) const {
   if (dtype == nullptr || !dtype->held)
     throw Error(Errc::unsupported,
                 fmt::format("tensor {} of '{}': elements of type {} cannot be used; was it made by a newer tool?",
-                            in_quotes(tensor.name), file_->name(), in_quotes(tensor.dtype)));
+                            in_quotes(tensor.name), name_, in_quotes(tensor.dtype)));
   if (tensor.shape.size() > Shape::kMaxRank)
     throw Error(Errc::unsupported, fmt::format("tensor {} of '{}': {} dimensions, at most {} can be used", in_quotes(tensor.name),
-                                               file_->name(), tensor.shape.size(), Shape::kMaxRank));
+                                               name_, tensor.shape.size(), Shape::kMaxRank));
   Shape shape;
   for (const std::int64_t extent : tensor.shape) shape.push_back(extent);
   return {aligned_data(tensor, size_of(*dtype->held)), *dtype->held, shape};
 }
 
 const std::byte* SafetensorsFile::aligned_data(const SafetensorsTensor& tensor, int element_bytes) const {
+  if (!file_) return &kNowhere;
   const std::byte* data = file_->bytes().data() + tensor.offset;
   if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(element_bytes) == 0) return data;
   const std::lock_guard lock(copies_mutex_);

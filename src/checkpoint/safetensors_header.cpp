@@ -15,21 +15,8 @@
 namespace conclave {
 namespace {
 
-constexpr std::size_t kLengthBytes = 8;
+constexpr std::size_t kLengthBytes = kSafetensorsLengthBytes;
 constexpr std::uint64_t kMostHeaderBytes = 100'000'000;  // the reference implementation's bound
-
-std::string_view header_text(std::span<const std::byte> file, std::string_view file_name) {
-  if (file.size() < kLengthBytes)
-    throw Error(Errc::corrupt, fmt::format("{}: {} bytes, expected at least the {} of a safetensors header's length", file_name,
-                                           file.size(), kLengthBytes));
-  std::uint64_t length = 0;
-  for (std::size_t i = kLengthBytes; i-- > 0;) length = length << 8 | std::to_integer<std::uint64_t>(file[i]);
-  if (length > file.size() - kLengthBytes || length > kMostHeaderBytes)
-    throw Error(Errc::corrupt, fmt::format("{}: the header claims {} bytes, of the file {} follow and {} are allowed; is this a "
-                                           "safetensors file, wholly downloaded?",
-                                           file_name, length, file.size() - kLengthBytes, kMostHeaderBytes));
-  return {reinterpret_cast<const char*>(file.data()) + kLengthBytes, static_cast<std::size_t>(length)};
-}
 
 const OrderedJson* member(const OrderedJson& object, std::string_view key) {
   const auto at = object.find(std::string(key));
@@ -160,14 +147,33 @@ class HeaderReader {
 
 }  // namespace
 
+std::size_t safetensors_head_bytes(std::span<const std::byte> head, std::uint64_t file_bytes, std::string_view file_name) {
+  if (file_bytes < kLengthBytes || head.size() < kLengthBytes)
+    throw Error(Errc::corrupt, fmt::format("{}: {} bytes, expected at least the {} of a safetensors header's length", file_name,
+                                           file_bytes, kLengthBytes));
+  std::uint64_t length = 0;
+  for (std::size_t i = kLengthBytes; i-- > 0;) length = length << 8 | std::to_integer<std::uint64_t>(head[i]);
+  if (length > file_bytes - kLengthBytes || length > kMostHeaderBytes)
+    throw Error(Errc::corrupt, fmt::format("{}: the header claims {} bytes, of the file {} follow and {} are allowed; is this a "
+                                           "safetensors file, wholly downloaded?",
+                                           file_name, length, file_bytes - kLengthBytes, kMostHeaderBytes));
+  return kLengthBytes + static_cast<std::size_t>(length);
+}
+
 std::vector<SafetensorsTensor> read_safetensors_header(std::span<const std::byte> file, std::string_view file_name) {
-  const std::string_view text = header_text(file, file_name);
+  return read_safetensors_header(file, file.size(), file_name);
+}
+
+std::vector<SafetensorsTensor> read_safetensors_header(std::span<const std::byte> head, std::uint64_t file_bytes,
+                                                       std::string_view file_name) {
+  const std::size_t data_start = safetensors_head_bytes(head, file_bytes, file_name);
+  if (head.size() < data_start) throw Error(Errc::corrupt, fmt::format("{}: was cut while it was read", file_name));
+  const std::string_view text(reinterpret_cast<const char*>(head.data()) + kLengthBytes, data_start - kLengthBytes);
   const JsonLimits limits{.max_bytes = kMostHeaderBytes, .max_depth = 3};
   const OrderedJson header = parse_ordered_json(text, fmt::format("{} (header)", file_name), limits);
   if (!header.is_object()) throw Error(Errc::corrupt, fmt::format("{}: the header is not a JSON object", file_name));
 
-  const std::size_t data_start = kLengthBytes + text.size();
-  HeaderReader reader(data_start, file.size() - data_start);
+  HeaderReader reader(data_start, static_cast<std::size_t>(file_bytes) - data_start);
   for (const auto& [name, value] : header.items()) {
     if (name == "__metadata__")
       reader.check_metadata(value);

@@ -23,5 +23,13 @@ struct SafetensorsTensor {
 //   product of the extents times the width.
 // Throws Error{corrupt} with all problems of the file. Memory stays within a small multiple of the header's size.
 std::vector<SafetensorsTensor> read_safetensors_header(std::span<const std::byte> file, std::string_view file_name);
+// The same of a file of which `head`, with the header in it, was read.
+std::vector<SafetensorsTensor> read_safetensors_header(std::span<const std::byte> head, std::uint64_t file_bytes,
+                                                       std::string_view file_name);
+
+// A file begins with the header's length in so many bytes.
+inline constexpr std::size_t kSafetensorsLengthBytes = 8;
+// Up to the end of the header, whose length `head` begins with. Throws Error{corrupt} when that cannot be.
+std::size_t safetensors_head_bytes(std::span<const std::byte> head, std::uint64_t file_bytes, std::string_view file_name);
 
 }  // namespace conclave

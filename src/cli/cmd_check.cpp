@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -26,7 +27,7 @@ struct CheckFlags {
   std::string model, load_format = "auto";
   CheckOptions options;
   EngineOptions limits;
-  bool json = false;
+  bool deep = false, json = false;
 };
 
 double gigabytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
@@ -163,8 +164,7 @@ auto noting_errors(Findings& findings, const Look& look) -> decltype(look()) {
 // What "no problems" is about.
 std::string_view looked_at(const ModelCheck& found, const CheckFlags& flags) {
   if (flags.load_format == "dummy") return " in the configuration; no weights were looked at";
-  return flags.options.deep || !found.size.has_scales() ? ""
-                                                        : " of names, types and shapes; --deep looks at the values of scales too";
+  return flags.deep || !found.size.has_scales() ? "" : " of names, types and shapes; --deep looks at the values of scales too";
 }
 
 StepSize step_of(const EngineOptions& asked) {
@@ -177,7 +177,9 @@ std::optional<ModelCheck> look(const CheckFlags& flags, const StepSize& step, Fi
   const auto files = noting_errors(findings, [&] { return open_files(flags.model, flags.load_format); });
   if (!files) return std::nullopt;
   const auto weights = noting_errors(findings, [&]() -> std::unique_ptr<Checkpoint> {
-    return flags.load_format == "dummy" ? nullptr : open_weights(files, flags.load_format, DummyValues::none);
+    return flags.load_format == "dummy"
+               ? nullptr
+               : open_weights(files, flags.load_format, flags.deep ? DummyValues::random : DummyValues::none);
   });
   CheckOptions options = flags.options;
   options.step = step;
@@ -214,6 +216,13 @@ int check(const CheckFlags& flags) {
   return findings.problems.empty() && found->devices.front().refusal.empty() ? kSuccess : kFailed;
 }
 
+// "--device sm_90 sm_80 MODEL": each --device takes one word.
+std::string device_in_the_place_of_a_model(const std::string& word) {
+  if (std::ranges::find(describable_devices(), word) == describable_devices().end()) return {};
+  return fmt::format(
+      "{0} is a device; for several write --device A,{0} or --device A --device {0} (a folder of that name is ./{0})", word);
+}
+
 }  // namespace
 
 void add_check(CLI::App& app, Action& action) {
@@ -225,11 +234,13 @@ void add_check(CLI::App& app, Action& action) {
       "this machine can run it, else 1.\n"
       "Example: conclave check /models/DeepSeek-R1 --device sm_90 --device avx512 --json");
   add_model_argument(*command, flags->model);
-  CLI::Option* deep =
-      command->add_flag("--deep", flags->options.deep, "Read every scale and say which are not finite and positive");
+  command->get_option("model")->check(CLI::Validator(device_in_the_place_of_a_model, "", "model"));
+  CLI::Option* deep = command->add_flag("--deep", flags->deep, "Read every scale and say which are not finite and positive");
   command
-      ->add_option("--device", flags->options.devices,
-                   fmt::format("Plan for this device too: {}", fmt::join(describable_devices(), ", ")))
+      ->add_option(
+          "--device", flags->options.devices,
+          fmt::format("Plan for this device too, or these with commas between: {}", fmt::join(describable_devices(), ", ")))
+      ->delimiter(',')
       ->check(CLI::IsMember(std::vector<std::string>(describable_devices().begin(), describable_devices().end())))
       ->allow_extra_args(false);  // the word after it is the model
   add_backend_flag(*command, flags->options.moe_backend);

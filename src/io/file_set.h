@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ class FileSet {
   // Null when there is no such file; throws Error when it is there and cannot be read. A name that is not a plain file
   // name is refused (Errc::corrupt), because names come from untrusted index files.
   virtual std::shared_ptr<const MappedFile> find(std::string_view name) const = 0;
+  // Its first bytes, at most so many; nothing when there is no such file. Throws what find() does.
+  virtual std::optional<FileHead> head(std::string_view name, std::size_t most) const;
   // Sorted; sub-folders are not looked into.
   virtual std::vector<std::string> names() const = 0;
   // For messages: the folder's path or "embedded:<name>".

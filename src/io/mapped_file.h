@@ -1,11 +1,13 @@
 #pragma once
 // Read-only bytes: a memory-mapped file, or memory that lives as long as the program (the embedded model).
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace conclave {
 
@@ -37,6 +39,15 @@ class MappedFile {
   std::string name_;
   bool mapped_;  // the bytes are ours to unmap
 };
+
+// The first bytes of a file, read and not mapped: a map takes as many addresses as the file is long.
+struct FileHead {
+  std::vector<std::byte> bytes;
+  std::uint64_t file_bytes = 0;
+  std::string name;  // as MappedFile's
+};
+// At most `most` bytes, all that there are if they are fewer. Throws what MappedFile::open() does.
+FileHead read_head(const std::filesystem::path&, std::size_t most);
 
 // Has these bytes, of a map or not, brought to where reading them waits for nobody.
 void touch_pages(std::span<const std::byte>) noexcept;

@@ -7,7 +7,6 @@
 
 #include "base/problems.h"
 #include "checkpoint/dummy_checkpoint.h"
-#include "checkpoint/headers_only.h"
 #include "conclave/error.h"
 #include "device/described_device.h"
 #include "moe/select.h"
@@ -77,10 +76,8 @@ ModelCheck check_model(const FileSet& files, const Checkpoint* weights, const Ch
   const auto dummy = open_dummy_checkpoint(borrowed(files), DummyValues::none);
   const std::optional<ModelReport> asked = plan(*dummy, context, check.problems);
   if (asked) check.notes = asked->notes;
-  if (weights != nullptr) {
-    const auto headers = headers_only(*weights);
-    if (const auto found = plan(options.deep ? *weights : *headers, context, check.problems)) check.notes = found->notes;
-  }
+  if (weights != nullptr)
+    if (const auto found = plan(*weights, context, check.problems)) check.notes = found->notes;
   if (!asked) return check;  // what cannot be described cannot be planned
 
   check.size = asked->size;

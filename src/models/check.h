@@ -15,8 +15,7 @@ namespace conclave {
 struct CheckOptions {
   std::vector<std::string> devices;  // device/described_device.h; this machine comes first in any case
   std::string moe_backend = "auto";
-  bool deep = false;  // read the values of scales too, not only names, types and shapes
-  StepSize step;      // that memory is counted for
+  StepSize step;  // that memory is counted for
   // Called now and then, also where nothing is read (then with 0 of 0); what it throws ends the check. May be empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
 };
@@ -36,7 +35,7 @@ struct ModelCheck {
   std::vector<ParallelSize> tensor_parallel, expert_parallel;
 };
 
-// `weights`: the folder's own, or null: the configuration alone is looked at. Throws Error when it cannot be read at all, or has
+// `weights`: the folder's own, whose scales are read if they have values, or null: the configuration alone is looked at. Throws Error when it cannot be read at all, or has
 // fewer positions than the step's context.
 ModelCheck check_model(const FileSet&, const Checkpoint* weights, const CheckOptions&);
 

@@ -112,7 +112,13 @@ ConstTensorView Loader::bias_of(const TensorSource& source, const std::string& m
 // The range is for stand-ins. What is wrong is noted.
 std::optional<ConstTensorView> Loader::values_of(const TensorSource& source, const std::string& name, const Shape& shape, float low,
                                                  float high) {
-  auto found = source.find(name);
+  std::optional<ConstTensorView> found;
+  try {
+    found = source.find(name);
+  } catch (const Error& e) {  // of a type that we cannot hold
+    problem(e.what());
+    return std::nullopt;
+  }
   if (!found) found = source.provide(name, {dtype_of(quant_.plain()), shape, low, high});
   if (!found) {
     problem(fmt::format("{} is missing (values {})", name, to_string(shape)));

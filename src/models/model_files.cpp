@@ -49,7 +49,8 @@ std::shared_ptr<const FileSet> open_model_files(const std::string& model, std::s
 }
 
 std::unique_ptr<Checkpoint> open_weights(std::shared_ptr<const FileSet> files, std::string_view load_format, DummyValues values) {
-  if (load_format == "auto") return Checkpoint::open(std::move(files));
+  if (load_format == "auto")
+    return values == DummyValues::none ? Checkpoint::open_headers(std::move(files)) : Checkpoint::open(std::move(files));
   if (load_format == "dummy") return open_dummy_checkpoint(std::move(files), values);
   throw Error(Errc::bad_input, fmt::format("load_format {} is not known{}; there are auto and dummy", in_quotes(load_format),
                                            did_you_mean(load_format, kLoadFormats)));

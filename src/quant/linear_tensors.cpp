@@ -45,7 +45,11 @@ std::optional<ConstTensorView> LinearTensors::find(const std::string& name) {
   try {
     return source_.find(name);
   } catch (const Error& e) {  // it exists with a type that we cannot hold: one problem among others
-    problem(name, e.what());
+    const std::string_view words = e.what();
+    if (words.find(name) == words.npos)
+      problem(name, words);
+    else
+      problems_.emplace_back(words);
     return std::nullopt;
   }
 }

@@ -63,6 +63,37 @@ TEST(Checkpoint, ShardsAreOneCheckpoint) {
   EXPECT_EQ(checkpoint->total_bytes(), 2630144u);  // the index file's metadata.total_size
 }
 
+TEST(Checkpoint, HeadersTellTheSameWithoutValues) {
+  for (const char* name : {"qwen3_moe-fp8block-ragged", "qwen3_moe-bf16-sharded"}) {
+    const auto whole = open(kFixtures / name), headers = Checkpoint::open_headers(open_folder(kFixtures / name));
+    EXPECT_TRUE(whole->has_values());
+    EXPECT_FALSE(headers->has_values());
+    EXPECT_EQ(headers->total_bytes(), whole->total_bytes());
+    ASSERT_TRUE(std::ranges::equal(headers->names(), whole->names()));
+    for (const std::string& tensor : whole->names()) {
+      const TensorInfo expected = *whole->info(tensor), told = *headers->info(tensor);
+      EXPECT_EQ(told.dtype, expected.dtype);
+      EXPECT_TRUE(std::ranges::equal(told.shape, expected.shape));
+      EXPECT_EQ(told.bytes, expected.bytes);
+      EXPECT_EQ(told.file, expected.file);
+      EXPECT_EQ(headers->find(tensor)->shape, whole->find(tensor)->shape);
+      EXPECT_EQ(headers->find(tensor)->dtype, whole->find(tensor)->dtype);
+    }
+    EXPECT_TRUE(headers->unused().empty());
+  }
+}
+
+TEST(Checkpoint, BrokenHeadersAreRefusedInTheSameWords) {
+  const std::string good = shard({"a", "b"});
+  for (const std::string& bytes : {std::string(), good.substr(0, 5), good.substr(0, 30), good.substr(0, good.size() - 1),
+                                   std::string(8, '\xff') + good, safetensors_text("{]", 0), safetensors_text("[]", 0)}) {
+    const TemporaryFolder folder;
+    folder.write("model.safetensors", bytes);
+    const auto words = [&](auto open_it) { return refusal(Errc::corrupt, [&] { open_it(open_folder(folder.path())); }); };
+    EXPECT_EQ(words(Checkpoint::open_headers), words(Checkpoint::open)) << bytes.size();
+  }
+}
+
 TEST(Checkpoint, RemembersWhatWasUsed) {
   const TemporaryFolder folder;
   folder.write("model.safetensors", shard({"a", "b", "c"}));

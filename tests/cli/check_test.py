@@ -1,6 +1,7 @@
 """conclave check: problems, sizes and plans, for people and for scripts."""
 import json
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -8,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import BF16, NVFP4, PATIENCE, PROGRAM, SOURCE, TINYMOE, Program, edit_header, environment
+from harness import BF16, NVFP4, PATIENCE, PROGRAM, SANITIZED, SOURCE, TINYMOE, Program, edit_header, environment
 
 CONFIGS = SOURCE / "tests" / "data" / "configs"
 
@@ -279,3 +280,46 @@ class Check(Program):
 
     def test_wrong_words(self):
         self.fail_with(2, "sm_91", "check", NVFP4, "--device", "sm_91")
+        self.fail_with(2, "sm_80 is a device; for several write --device A,sm_80", "check", "--device", "sm_90", "sm_80", NVFP4)
+
+    def test_devices_in_any_order(self):
+        for words in (["--device", "sm_90,sm_80", NVFP4], [NVFP4, "--device", "sm_90", "--device", "sm_80"],
+                      ["--device", "sm_90", NVFP4, "--device", "sm_80"]):
+            self.assertEqual([d["device"] for d in self.report(*words)["devices"][1:]], ["sm_90", "sm_80"])
+
+    def test_a_type_that_is_unknown_is_one_problem_with_one_name(self):
+        folder = self.fixture("new_types")
+        names = ("model.norm.weight", "model.layers.0.self_attn.q_proj.weight", "model.layers.1.mlp.experts.2.up_proj.weight")
+
+        def change(header):
+            for name in names:
+                header[name]["dtype"] = "F99"
+
+        edit_header(folder / "model.safetensors", change)
+        problems = json.loads(self.run_program("check", folder, "--json").stdout)["problems"]
+        self.assertEqual(len(problems), 3, problems)
+        for name in names:
+            self.assertEqual(sum(problem.count(name) for problem in problems), 1, problems)
+
+    def test_headers_are_read_and_no_weights_mapped(self):
+        """A model of 4 TB of zeros, in 2 GB of addresses."""
+        folder = self.published("qwen3-30b-a3b")
+        config = json.loads((folder / "config.json").read_text()) | {"num_hidden_layers": 1, "num_experts": 8}
+        (folder / "config.json").write_text(json.dumps(config))
+        header = {"much": {"dtype": "U8", "shape": [1 << 42], "data_offsets": [0, 1 << 42]}}
+        text = json.dumps(header).encode()
+        with open(folder / "model.safetensors", "wb") as file:
+            file.write(struct.pack("<Q", len(text)) + text)
+            try:
+                file.truncate(8 + len(text) + (1 << 42))
+            except OSError as e:
+                self.skipTest(f"no file of 4 TB can be made here: {e}")
+        limit = 2 << 30
+        for command, words in (("check", "much is in the checkpoint and Qwen3MoeForCausalLM has no place for it"),
+                               ("inspect", "'model.embed_tokens.weight' is missing")):
+            done = subprocess.run([PROGRAM, command, folder], capture_output=True, text=True, env=environment(), cwd=self.cwd,
+                                  timeout=PATIENCE, check=False,
+                                  preexec_fn=None if SANITIZED else lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(words, done.stdout + done.stderr)
+            self.assertNotIn("cannot map", done.stdout + done.stderr)

@@ -36,6 +36,22 @@ TEST(Folder, FindsFilesByName) {
   EXPECT_NE(refusal(Errc::corrupt, [&] { files->find("sub"); }).find("not a regular file"), std::string::npos);
 }
 
+TEST(FileSets, GiveTheHeadsOfFiles) {
+  const TemporaryFolder folder;
+  folder.write("f", "abcdef");
+  const std::string_view bytes = "abcdef";
+  const auto inside = embedded_files("e", {{"f", std::as_bytes(std::span(bytes))}}), outside = open_folder(folder.path());
+  for (const FileSet* files : {inside.get(), outside.get()}) {
+    const auto head = files->head("f", 2);
+    ASSERT_TRUE(head);
+    EXPECT_EQ(head->bytes, (std::vector{std::byte{'a'}, std::byte{'b'}}));
+    EXPECT_EQ(head->file_bytes, 6u);
+    EXPECT_EQ(head->name, files->find("f")->name());
+    EXPECT_FALSE(files->head("g", 2));
+    refusal(Errc::corrupt, [&] { files->head("../f", 2); });
+  }
+}
+
 TEST(Folder, RefusesNamesThatLeaveIt) {
   const TemporaryFolder folder;
   const auto files = open_folder(folder.path());

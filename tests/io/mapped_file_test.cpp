@@ -55,6 +55,22 @@ TEST(MappedFile, PagesThatWereGivenBackAreReadAgain) {
   EXPECT_EQ(file->text(), content);
 }
 
+TEST(ReadHead, GivesTheFirstBytesAndTheLength) {
+  const TemporaryFolder folder;
+  folder.write("f", "abcdef");
+  const auto text = [&](std::size_t most) {
+    const FileHead head = read_head(folder.path() / "f", most);
+    EXPECT_EQ(head.file_bytes, 6u);
+    EXPECT_EQ(head.name, (folder.path() / "f").string());
+    return std::string(reinterpret_cast<const char*>(head.bytes.data()), head.bytes.size());
+  };
+  EXPECT_EQ(text(0), "");
+  EXPECT_EQ(text(4), "abcd");
+  EXPECT_EQ(text(600), "abcdef");
+  refusal(Errc::not_found, [&] { read_head(folder.path() / "none", 1); });
+  refusal(Errc::corrupt, [&] { read_head(folder.path(), 1); });
+}
+
 TEST(MappedFile, MemoryIsNeverGivenBack) {
   std::vector<std::byte> memory(1 << 20, std::byte{42});
   const auto file = MappedFile::from_memory(memory, "memory");
