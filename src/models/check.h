@@ -35,8 +35,8 @@ struct ModelCheck {
   std::vector<ParallelSize> tensor_parallel, expert_parallel;
 };
 
-// `weights`: the folder's own, whose scales are read if they have values, or null: the configuration alone is looked at. Throws Error when it cannot be read at all, or has
-// fewer positions than the step's context.
+// `weights`: the folder's own, whose scales are read if they have values, or null: the configuration alone is looked at. Throws
+// Error when it cannot be read at all, or has fewer positions than the step's context.
 ModelCheck check_model(const FileSet&, const Checkpoint* weights, const CheckOptions&);
 
 }  // namespace conclave
