@@ -2,6 +2,7 @@
 import json
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -53,3 +54,16 @@ class Hub(Program):
                 self.succeed(*words, "--load-format", "dummy", env=env)
         self.assertIn("config.json", self.log.read_text())
         self.assertNotIn("safetensors", self.log.read_text())
+
+    def test_a_hub_that_cannot_be_is_refused_at_once(self):
+        cache = {"HF_HOME": str(self.folder / "cache"), "HF_HUB_CACHE": ""}
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))  # and nobody listens
+            port = unused.getsockname()[1]
+            for words in (["inspect", "org/tiny"], ["check", "org/tiny"], ["run", "-m", "org/tiny", "x"]):
+                begin = time.monotonic()
+                done = self.run_program(*words, env=environment(HF_ENDPOINT=f"http://127.0.0.1:{port}", **cache))
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("failed 2 times in a row", done.stdout + done.stderr)
+                self.assertLess(time.monotonic() - begin, 10)
+                self.fail_with(2, "HF_ENDPOINT is 'http://[::1'", *words, env=environment(HF_ENDPOINT="http://[::1", **cache))
