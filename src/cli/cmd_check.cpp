@@ -164,7 +164,9 @@ auto noting_errors(Findings& findings, const Look& look) -> decltype(look()) {
 // What "no problems" is about.
 std::string_view looked_at(const ModelCheck& found, const CheckFlags& flags) {
   if (flags.load_format == "dummy") return " in the configuration; no weights were looked at";
-  return flags.deep || !found.size.has_scales() ? "" : " of names, types and shapes; --deep looks at the values of scales too";
+  if (flags.deep) return " of names, types, shapes and scales; other values are looked at when the model is loaded";
+  return found.size.has_scales() ? " of names, types and shapes; --deep looks at the values of scales too"
+                                 : " of names, types and shapes; values are looked at when the model is loaded";
 }
 
 StepSize step_of(const EngineOptions& asked) {

@@ -75,8 +75,11 @@ void read_expert_groups(ConfigReader& reader, std::int64_t experts, moe::Routing
 }
 
 void ignore_prediction_layers(const ModelConfig& c, Loader& loader, std::int64_t extra) {
-  for (std::int64_t i = 0; i < extra; ++i)
-    loader.ignore_prefix(fmt::format("model.layers.{}.", c.layers + i), "multi-token prediction is not used");
+  for (std::int64_t i = 0; i < extra; ++i) {
+    const std::string layer = fmt::format("model.layers.{}.", c.layers + i);
+    // What every one has and no other layer: a wrong num_hidden_layers must not pass for one.
+    if (loader.has(layer + "eh_proj.weight")) loader.ignore_prefix(layer, "multi-token prediction is not used");
+  }
 }
 
 std::int32_t read_window(ConfigReader& reader) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 #include "base/problems.h"
 #include "checkpoint/dummy_checkpoint.h"
@@ -28,8 +29,9 @@ std::optional<ModelReport> plan(const Checkpoint& weights, LoadContext context, 
     if (e.code() == Errc::cancelled) throw;
     if (found.empty()) found = problems_of(e);
   }
+  std::unordered_set<std::string> known(problems.begin(), problems.end());  // there may be one for every tensor
   for (std::string& problem : found)
-    if (std::ranges::find(problems, problem) == problems.end()) problems.push_back(std::move(problem));
+    if (known.insert(problem).second) problems.push_back(std::move(problem));
   return std::nullopt;
 }
 

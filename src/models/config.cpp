@@ -24,10 +24,17 @@ std::string shown(const Json& value) {
 // Where the rope's own keys live: transformers 5 has one object with theta in it, transformers 4 a scaling object beside
 // rope_theta.
 const Json* rope_object(ConfigReader& model) {
+  const Json *newer = model.find({"rope_parameters"}), *older = model.find({"rope_scaling"});
+  if (newer != nullptr && older != nullptr && *newer != *older)
+    model.problem("rope_parameters and rope_scaling are both given and differ: keep the one that is meant");
   for (const char* key : {"rope_parameters", "rope_scaling"}) {
     const Json* found = model.find({key});
     if (found == nullptr) continue;
-    if (found->is_object()) return found;
+    if (found->is_object()) {
+      for (const auto& [name, value] : found->items())
+        if (value.is_object()) model.problem(fmt::format("{}: values by kind of layer ({}) are not supported", key, name));
+      return found;
+    }
     model.problem(fmt::format("{}: expected an object, found a value of type {}", key, found->type_name()));
   }
   return nullptr;
@@ -53,11 +60,20 @@ RopeConfig parse_rope(ConfigReader& model, ConfigReader& rope, std::int64_t max_
   out.theta = rope.number({"rope_theta"}, 1.0, kLarge, theta);
   out.type = rope.text({"rope_type", "type"}, "default");
   if (out.type == "default") return out;
-  out.factor = rope.number({"factor"}, 1.0, kLarge, 1.0);
-  out.low_freq_factor = rope.number({"low_freq_factor"}, 1e-6, kLarge, 1.0);
-  out.high_freq_factor = rope.number({"high_freq_factor"}, 1e-6, kLarge, 4.0);
+  // Where transformers has no default for a number, neither do we.
+  const auto unless = [&](bool needed, double fallback) { return needed ? std::nullopt : std::optional(fallback); };
+  out.factor = rope.number({"factor"}, 1.0, kLarge, unless(out.type != "longrope", 1.0));
+  const bool llama3 = out.type == "llama3";
+  out.low_freq_factor = rope.number({"low_freq_factor"}, 1e-6, kLarge, unless(llama3, 1.0));
+  out.high_freq_factor = rope.number({"high_freq_factor"}, 1e-6, kLarge, unless(llama3, 4.0));
   out.beta_fast = rope.number({"beta_fast"}, 1e-6, kLarge, 32.0);
   out.beta_slow = rope.number({"beta_slow"}, 1e-6, kLarge, 1.0);
+  if (llama3 && rope.find({"low_freq_factor"}) != nullptr && rope.find({"high_freq_factor"}) != nullptr &&
+      out.low_freq_factor >= out.high_freq_factor)
+    rope.problem(fmt::format("low_freq_factor {} must be below high_freq_factor {}", out.low_freq_factor, out.high_freq_factor));
+  if (out.type == "yarn" && out.beta_fast < out.beta_slow)
+    rope.problem(fmt::format("beta_fast {} must not be below beta_slow {}", out.beta_fast, out.beta_slow));
+  if (out.type == "yarn" && out.theta <= 1.0) rope.problem("rope_theta must be above 1 for yarn");
   out.mscale = rope.number({"mscale"}, 0.0, kLarge, 0.0);
   out.mscale_all_dim = rope.number({"mscale_all_dim"}, 0.0, kLarge, 0.0);
   out.attention_factor = rope.number({"attention_factor"}, 0.0, kLarge, 0.0);

@@ -73,6 +73,7 @@ class Loader {
   // Tensors that the architecture knows and does not need: names ending in `suffix`, or beginning with `prefix`.
   void ignore_suffix(std::string suffix, std::string why);
   void ignore_prefix(std::string prefix, std::string why);
+  bool has(const std::string& tensor) const { return checkpoint_.find(tensor).has_value(); }
   void problem(std::string words) { problems_.push_back(std::move(words)); }
 
   // What was named since the last call is prepared together (models/preparation.h).

@@ -128,8 +128,7 @@ std::size_t LatentAttention::expanded_bytes(const Ops& ops, std::int64_t tokens,
   const Dims& d = parts_.dims;
   const std::int64_t context = longest_expanded(tokens, max_context), block = std::min(context, kExpandedTokens);
   if (context == 0) return 0;
-  const std::size_t expanding = f32_bytes(block * d.absorbed_key()) + std::max(ops.linear_workspace_bytes(kF32, d.latent, block),
-                                                                               ops.linear_workspace_bytes(kF32, d.latent, block));
+  const std::size_t expanding = f32_bytes(block * d.absorbed_key()) + ops.linear_workspace_bytes(kF32, d.latent, block);
   return f32_bytes(context * d.expanded_key()) + f32_bytes(context * d.value_dim) +
          std::max(expanding, ops.attention_workspace_bytes(expanded_spec(), std::min(tokens, context), context));
 }

@@ -74,8 +74,7 @@ class Ops {
   // Repacks here. `bias` [N] f32 or bf16, or empty. Throws Error.
   virtual std::unique_ptr<Linear> make_linear(const QuantMatrix& weight, ConstTensorView bias) const = 0;
   // Linear::workspace_bytes() of a map of this format and so many inputs, for plans, which make none.
-  virtual std::size_t linear_workspace_bytes(const QuantScheme&, std::int64_t rows, std::int64_t cols,
-                                             std::int64_t tokens) const = 0;
+  virtual std::size_t linear_workspace_bytes(const QuantScheme&, std::int64_t cols, std::int64_t tokens) const = 0;
 
   // ids [T], each in [0, table.rows) -> out [T, H].
   virtual void embed(const QuantMatrix& table, std::span<const std::int32_t> ids, TensorView out, Stream&) const noexcept = 0;

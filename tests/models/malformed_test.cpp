@@ -302,11 +302,32 @@ TEST(Malformed, KeysThatWouldChangeTheNumbersAreRefused) {
       {"glm-4.5-air", {{"partial_rotary_factor", nullptr}}, "partial_rotary_factor is missing"},
       {"glm-4.5-air", {{"scoring_func", "softmax"}}, "scoring_func: \"softmax\""},
       {"glm-4.6", {{"n_group", 3}}, "160 is not a multiple of n_group 3"},
+      {"qwen3-8b",
+       {{"rope_parameters", {{"rope_type", "default"}}}, {"rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}}}},
+       "rope_parameters and rope_scaling are both given"},
+      {"qwen3-8b", {{"rope_parameters", {{"full_attention", {{"rope_theta", 1e6}}}}}}, "kind of layer (full_attention)"},
+      {"qwen3-8b", {{"rope_scaling", {{"rope_type", "yarn"}}}}, "factor is missing"},
+      {"qwen3-8b", {{"rope_scaling", {{"rope_type", "linear"}}}}, "factor is missing"},
+      {"qwen3-8b", {{"rope_scaling", {{"rope_type", "llama3"}, {"factor", 8.0}}}}, "low_freq_factor is missing"},
+      {"qwen3-8b",
+       {{"rope_scaling", {{"rope_type", "llama3"}, {"factor", 8.0}, {"low_freq_factor", 4.0}, {"high_freq_factor", 1.0}}}},
+       "low_freq_factor 4 must be below high_freq_factor 1"},
+      {"qwen3-8b",
+       {{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}, {"beta_fast", 1.0}, {"beta_slow", 32.0}}}},
+       "beta_fast 1 must not be below beta_slow 32"},
   };
   for (const auto& c : cases) {
     EXPECT_EQ(complaint_of_config(c.model, Json::object()), "");
     expect_mentions(complaint_of_config(c.model, c.change), {c.words});
   }
+}
+
+// A layer beyond num_hidden_layers is a prediction layer only where it has what such a layer has: a wrong count drops no layer.
+TEST(Malformed, ALayerTooManyIsNotTakenForAPredictionLayer) {
+  EditableModel model("glm4_moe-bf16");
+  model.config()["num_nextn_predict_layers"] = 1;
+  model.config()["num_hidden_layers"] = model.config()["num_hidden_layers"].get<int>() - 1;
+  expect_mentions(complaint(model), {"model.layers.", "self_attn.q_proj.weight"});
 }
 
 // Some publish the head of tied embeddings as well. It must be their copy: transformers 4 would take the one, 5 the other.

@@ -56,8 +56,7 @@ class CpuOps final : public Ops {
   std::unique_ptr<Linear> make_linear(const QuantMatrix& weight, ConstTensorView bias) const override {
     return make_cpu_linear(weight, bias, caps_);
   }
-  std::size_t linear_workspace_bytes(const QuantScheme& scheme, std::int64_t, std::int64_t cols,
-                                     std::int64_t tokens) const override {
+  std::size_t linear_workspace_bytes(const QuantScheme& scheme, std::int64_t cols, std::int64_t tokens) const override {
     return cpu_linear_workspace_bytes(scheme, cols, tokens, caps_);
   }
 
