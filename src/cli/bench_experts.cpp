@@ -28,6 +28,7 @@ constexpr QuantScheme kFormats[] = {kBf16,  kFp8Block128, kFp8Channel,   kFp8Ten
 
 // Of a machine that does not tell, and more than most have.
 constexpr std::int64_t kUnknownCache = std::int64_t{64} << 20;
+constexpr double kMostRepeats = 1024;  // of a layer or of a call: tiny ones stay in the cache
 
 struct Layer {
   std::unique_ptr<Checkpoint> source;  // owns the values
@@ -67,9 +68,11 @@ std::shared_ptr<Layer> random_layer(const moe::MoeProblem& p, std::int64_t copy,
   return layer;
 }
 
-std::int64_t cache_bytes() {
+// How often so many bytes exceed the last-level cache four times over.
+std::int64_t times_past_the_cache(double bytes) {
   const std::int64_t known = last_level_cache_bytes();
-  return known > 0 ? known : kUnknownCache;
+  const double wanted = 4.0 * static_cast<double>(known > 0 ? known : kUnknownCache);
+  return static_cast<std::int64_t>(std::min(kMostRepeats, std::ceil(wanted / bytes)));
 }
 
 void refuse_too_large(const moe::MoeProblem& p, double bytes, std::int64_t copies) {
@@ -137,10 +140,11 @@ moe::MoeProblem problem_of(const ExpertShape& shape, const QuantScheme& format) 
   return p;
 }
 
-BenchedExperts::BenchedExperts(const moe::MoeProblem& problem, Device& device, std::string_view backend, bool verify)
-    : problem_(problem), device_(device), stream_(device.new_stream()) {
+BenchedExperts::BenchedExperts(const moe::MoeProblem& problem, Routing routing, Device& device, std::string_view backend,
+                               bool verify)
+    : problem_(problem), routing_(routing), device_(device), stream_(device.new_stream()) {
   layer_bytes_ = random_layer(problem, 0, DummyValues::none)->bytes;
-  const auto copies = static_cast<std::int64_t>(std::ceil(4.0 * static_cast<double>(cache_bytes()) / layer_bytes_));
+  const std::int64_t copies = times_past_the_cache(layer_bytes_);
   refuse_too_large(problem, layer_bytes_, copies);
   ProgressBar bar("Packing", ProgressBar::Unit::runs);
   for (std::int64_t copy = 0; copy < copies; ++copy) {
@@ -152,7 +156,7 @@ BenchedExperts::BenchedExperts(const moe::MoeProblem& problem, Device& device, s
   }
 }
 
-void BenchedExperts::prepare(std::int64_t tokens, Routing routing) {
+void BenchedExperts::prepare(std::int64_t tokens) {
   const moe::MoeProblem& p = problem_;
   std::mt19937_64 random(static_cast<std::uint64_t>(tokens));
   inputs_ = {};
@@ -167,20 +171,19 @@ void BenchedExperts::prepare(std::int64_t tokens, Routing routing) {
   // Enough calls that no weight is met again before the cache has forgotten it.
   const double pairs = std::min<double>(static_cast<double>(tokens) * p.top_k, p.local_count);
   const double call_bytes = layer_bytes_ * pairs / p.local_count;
-  const auto calls =
-      std::max(copies(), static_cast<std::int64_t>(std::ceil(4.0 * static_cast<double>(cache_bytes()) / call_bytes)));
-  for (std::int64_t call = 0; call < std::min<std::int64_t>(calls, 1024); ++call) {
+  const std::int64_t calls = std::max(copies(), times_past_the_cache(call_bytes));
+  for (std::int64_t call = 0; call < calls; ++call) {
     Buffer& logits = inputs_.logits.emplace_back(floats(device_, tokens * p.experts));
     auto* values = reinterpret_cast<float*>(logits.data());
-    fill_logits(p, tokens, routing, random, values);
+    fill_logits(p, tokens, routing_, random, values);
     inputs_.active_experts += distinct_experts(p, tokens, values, reinterpret_cast<const float*>(inputs_.bias.data()));
   }
   inputs_.active_experts /= static_cast<double>(inputs_.logits.size());
   workspace_ = std::make_unique<Workspace>(device_.allocate(built().kernel->workspace_bytes(tokens)));
 }
 
-BenchedExperts::Times BenchedExperts::round(std::int64_t tokens, Routing routing) {
-  if (inputs_.tokens != tokens) prepare(tokens, routing);
+BenchedExperts::Times BenchedExperts::round(std::int64_t tokens) {
+  if (inputs_.tokens != tokens) prepare(tokens);
   const moe::MoeProblem& p = problem_;
   moe::MoeCall call;
   call.hidden = ConstTensorView(inputs_.hidden.data(), DType::f32, {tokens, p.hidden});

@@ -30,11 +30,12 @@ moe::MoeProblem problem_of(const ExpertShape&, const QuantScheme&);
 
 enum class Routing : std::uint8_t { uniform, skewed };  // skewed: expert i is wanted in proportion to 1 / (1 + i)
 
-// Copies of a layer, as many as are needed for the weights to exceed four times the last-level cache, and calls that go round them.
+// Copies of a layer, as many as are needed for the weights to exceed four times the last-level cache (but no more than 1024), and
+// calls that go round them.
 class BenchedExperts {
  public:
   // Throws Error, of which out_of_memory when the weights and their packed copy cannot be held.
-  BenchedExperts(const moe::MoeProblem&, Device&, std::string_view backend, bool verify);
+  BenchedExperts(const moe::MoeProblem&, Routing, Device&, std::string_view backend, bool verify);
 
   const moe::BuiltMoe& built() const { return layers_.front(); }
   std::int64_t copies() const { return static_cast<std::int64_t>(layers_.size()); }
@@ -47,7 +48,7 @@ class BenchedExperts {
     double operations = 0.0;      // of a call, two for each product and its sum
   };
   // One round of calls of so many tokens, each with a routing of its own; the first round of a size makes its inputs.
-  Times round(std::int64_t tokens, Routing);
+  Times round(std::int64_t tokens);
 
  private:
   struct Inputs {
@@ -56,9 +57,10 @@ class BenchedExperts {
     std::vector<Buffer> logits;  // one for each call of a round
     double active_experts = 0.0;
   };
-  void prepare(std::int64_t tokens, Routing);
+  void prepare(std::int64_t tokens);
 
   moe::MoeProblem problem_;
+  Routing routing_;
   Device& device_;
   std::unique_ptr<Stream> stream_;
   double layer_bytes_ = 0.0;

@@ -1,13 +1,16 @@
 // conclave bench latency: one batch at a time, as vLLM's command of that name.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "cli/bench_engine.h"
 #include "cli/cmd_bench.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/number_check.h"
+#include "device/cpu_features.h"
 #include "io/json.h"
 
 namespace conclave::cli {
@@ -53,9 +56,13 @@ std::string text_of(const Figures& f, const BatchShape& shape, const Limits& lim
   }
   text += table_line("latency of the batch, s", f.latency);
   text += limits.text();
-  if (f.decode)
+  if (f.decode) {
     text += fmt::format("\nA decode step reads {:.1f} MB of weights{}: {}.\n", f.step_bytes / 1e6,
                         shape.prompts == 1 ? "" : " (when tokens choose experts evenly)", read_words(read_speed(f), limits));
+    if (const std::int64_t cache = last_level_cache_bytes(); f.step_bytes < static_cast<double>(cache))
+      text +=
+          fmt::format("That need not come from memory: the last-level cache has {:.1f} MB.\n", static_cast<double>(cache) / 1e6);
+  }
   text += fmt::format("Prefill computes {:.3f} GOP in linears a token: {}.\n",
                       f.prompt_operations / 1e9 / shape.prompts / shape.input_len, compute_words(compute_speed(f, shape), limits));
   return text;

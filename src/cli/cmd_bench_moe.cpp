@@ -72,17 +72,16 @@ moe::MoeProblem problem_of(const MoeFlags& flags) {
 
 std::vector<Row> measure(BenchedExperts& experts, const MoeFlags& flags, Limits& limits) {
   const auto sizes = tokens_of(flags);
-  const Routing routing = flags.routing == "skewed" ? Routing::skewed : Routing::uniform;
   ProgressBar bar("Measuring", ProgressBar::Unit::runs);
   const auto all = static_cast<std::int64_t>(sizes.size()) * flags.iterations;
   std::vector<Row> rows;
   for (const std::int64_t tokens : sizes) {
-    Row row{tokens, {}, experts.round(tokens, routing)};  // to warm up
+    Row row{tokens, {}, experts.round(tokens)};  // to warm up
     std::vector<double> seconds;
     for (std::int32_t i = 0; i < flags.iterations; ++i) {
       bar.show(static_cast<std::int64_t>(rows.size()) * flags.iterations + i, all);
       limits.take();
-      seconds.push_back(experts.round(tokens, routing).seconds);
+      seconds.push_back(experts.round(tokens).seconds);
     }
     row.seconds = spread_of(std::move(seconds));
     rows.push_back(row);
@@ -118,7 +117,8 @@ int bench_moe(const MoeFlags& flags) {
   count_interrupts();
   const moe::MoeProblem problem = problem_of(flags);
   const auto device = open_cpu_device(flags.threads);
-  BenchedExperts experts(problem, *device, flags.backend, !flags.no_verify);
+  const Routing routing = flags.routing == "skewed" ? Routing::skewed : Routing::uniform;
+  BenchedExperts experts(problem, routing, *device, flags.backend, !flags.no_verify);
   Limits limits(device->caps().threads);
   const std::vector<Row> rows = measure(experts, flags, limits);
   const std::string backend(experts.built().selection.chosen->name());
