@@ -1,6 +1,7 @@
 #pragma once
 // A place that owns memory and runs kernels.
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -16,6 +17,8 @@ class Device {
   virtual const DeviceCaps& caps() const noexcept = 0;
   virtual Buffer allocate(std::size_t bytes) = 0;  // 64-byte aligned; throws Error{out_of_memory}
   virtual std::unique_ptr<Stream> new_stream() = 0;
+  // Either side may lie on this device. Not ordered with streams, and done when it returns. Throws Error{device}.
+  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 };
 
 // The host's processor with a pool of `threads` (0: as many as may run). It owns the pool that its streams run on, so it must

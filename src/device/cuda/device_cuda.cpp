@@ -45,6 +45,11 @@ class CudaDevice final : public Device {
     return {data, bytes, true, release_cuda};
   }
 
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    check(cudaSetDevice(index_), "choosing the CUDA device");
+    check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "copying to or from a CUDA device");
+  }
+
   std::unique_ptr<Stream> new_stream() override { return std::make_unique<CudaStream>(index_); }
 
  private:
