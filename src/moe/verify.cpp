@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "moe/device_call.h"
 #include "moe/sample_call.h"
 
 namespace conclave::moe {
@@ -27,11 +28,19 @@ std::int64_t tokens_for(const MoeProblem& p) {
   return std::min<std::int64_t>(std::clamp<std::int64_t>(kProducts / per_token, 1, 4), p.max_tokens);
 }
 
-void run(const MoeKernel& kernel, const SampleCall& sample, std::int64_t tokens, Device& device) {
+void run(const MoeKernel& kernel, const MoeCall& call, std::int64_t tokens, Device& device) {
   Workspace workspace(device.allocate(kernel.workspace_bytes(tokens)));
   const auto stream = device.new_stream();
-  kernel.run(sample.call(), workspace, *stream);
+  kernel.run(call, workspace, *stream);
   stream->synchronize();
+}
+
+// A device with memory of its own gets a copy of the call.
+void run(const MoeKernel& kernel, const SampleCall& sample, std::int64_t tokens, Device& device) {
+  if (!device.caps().cuda) return run(kernel, sample.call(), tokens, device);
+  const DeviceCall copy(sample.call(), device);
+  run(kernel, copy.call(), tokens, device);
+  copy.fetch(sample.out());
 }
 
 // How wrong a format of activations may make a result that is right. Measured on reference layers: rounding an expert's inner
@@ -73,9 +82,11 @@ RowError worst_row(const ConstTensorView& got, const ConstTensorView& expected) 
 
 Verification verify_kernel(const MoeProblem& problem, const ExpertWeights& weights, const MoeKernel& kernel, Device& device) {
   const std::int64_t tokens = tokens_for(problem);
-  const SampleCall got(problem, tokens, kSeed, device), expected(problem, tokens, kSeed, device);
+  const std::unique_ptr<Device> processor = device.caps().cuda ? open_cpu_device() : nullptr;  // the judge runs on no other
+  Device& host = processor ? *processor : device;
+  const SampleCall got(problem, tokens, kSeed, host), expected(problem, tokens, kSeed, host);
   run(kernel, got, tokens, device);
-  run(*judge().build(problem, weights, device), expected, tokens, device);
+  run(*judge().build(problem, weights, host), expected, tokens, host);
 
   const RowError worst = worst_row(got.out(), expected.out());
   const double allowed = tolerance_of(problem) + kernel.rounding();

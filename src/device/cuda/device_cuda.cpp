@@ -1,4 +1,4 @@
-// CUDA devices through the runtime API. It compiles; it has not run on a GPU.
+// CUDA devices through the runtime API.
 #include <cuda_runtime_api.h>
 #include <fmt/core.h>
 

@@ -75,7 +75,7 @@ void append_bias(std::vector<float>& to, const ConstTensorView& v) {
 class CudaLatencyKernel final : public MoeKernel {
  public:
   CudaLatencyKernel(const MoeProblem& problem, const ExpertWeights& weights, Device& device)
-      : problem_(problem), format_{problem.weights == kMxfp4}, blocks_(format_.prepare()) {
+      : problem_(problem), format_{problem.weights == kMxfp4} {
     upload(weights, device);
   }
 
@@ -124,6 +124,7 @@ class CudaLatencyKernel final : public MoeKernel {
     const std::int64_t inner_bytes = inner_pairs * format_.pair_bytes(p.hidden), outer_bytes = outer_pairs * format_.pair_bytes(p.inter);
     gate_up_ = device.allocate(static_cast<std::size_t>(inner_bytes * p.local_count));
     down_ = device.allocate(static_cast<std::size_t>(outer_bytes * p.local_count));
+    blocks_ = format_.prepare();
     std::vector<float> unscale, gate_bias, up_bias, down_bias;
     for (std::size_t i = 0; i < weights.experts.size(); ++i) {
       const Expert& e = weights.experts[i];
@@ -203,7 +204,7 @@ class CudaLatencyKernel final : public MoeKernel {
 
   MoeProblem problem_;
   Format format_;
-  std::int32_t blocks_;
+  std::int32_t blocks_ = 0;
   Buffer gate_up_, down_;
   std::vector<Buffer> floats_;
   cuda::ExpertsArgs args_;  // all but what a call brings
