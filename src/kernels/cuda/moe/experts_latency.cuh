@@ -178,8 +178,10 @@ class ExpertsLatency {
     const int at = (tile * 32 + row % 8 * 4 + column / 2) * 4 + row / 8 * 2 + column % 2;
     const int end = warp_of((item + 1) * phase.units - 1, items, phase.units);
     float sum = 0.0f;
-    for (int w = warp_of(item * phase.units, items, phase.units); w <= end; ++w)
-      sum += shared_.sums[w][item - run_of(w, items, phase.units).begin / phase.units][at];
+    for (int w = warp_of(item * phase.units, items, phase.units); w <= end; ++w) {
+      const Run run = run_of(w, items, phase.units);
+      if (run.begin < run.end) sum += shared_.sums[w][item - run.begin / phase.units][at];
+    }
     return sum;
   }
 
