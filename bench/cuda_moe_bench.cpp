@@ -169,7 +169,7 @@ class Layer {
     const Memory weights = put(device_, std::vector<float>(pairs, 1.0f / static_cast<float>(shape_.top_k)));
     const Memory inner(device_, pairs * static_cast<std::size_t>(shape_.inter) * sizeof(bf16));
     const Memory partial(device_, pairs * hidden * sizeof(float) * static_cast<std::size_t>(args.down_chunks));
-    const Memory state = put(device_, std::vector<std::uint32_t>(static_cast<std::size_t>(cuda::experts_state_words(shape_.hidden)), 0u));
+    const Memory state = put(device_, std::vector<std::uint32_t>(static_cast<std::size_t>(cuda::kExpertsStateWords), 0u));
     args.hidden = on_x.as<bf16>();
     args.out = out.as<bf16>();
     args.weights = weights.as<float>();

@@ -82,7 +82,7 @@ class CudaLatencyKernel final : public MoeKernel {
   std::size_t workspace_bytes(std::int64_t tokens) const override {
     const std::int64_t t = std::min(tokens, cuda_latency_tokens(problem_)), pairs = t * problem_.top_k;
     const auto words = [](std::int64_t n) { return Workspace::padded(static_cast<std::size_t>(n) * 4); };
-    return words(cuda::experts_state_words(problem_.hidden)) + 2 * words(tokens * problem_.top_k) +
+    return words(cuda::kExpertsStateWords) + 2 * words(tokens * problem_.top_k) +
            Workspace::padded(static_cast<std::size_t>(pairs * problem_.inter) * sizeof(bf16)) +
            words(pairs * problem_.hidden * cuda_down_chunks(problem_, t, blocks_));
   }
@@ -94,7 +94,7 @@ class CudaLatencyKernel final : public MoeKernel {
     const std::int64_t most = std::min(tokens, cuda_latency_tokens(problem_)), pairs = most * problem_.top_k;
     cuda::ExpertsArgs args = args_;
     args.down_chunks = cuda_down_chunks(problem_, most, blocks_);
-    args.state = reinterpret_cast<std::uint32_t*>(workspace.take<std::int32_t>(cuda::experts_state_words(problem_.hidden)));
+    args.state = reinterpret_cast<std::uint32_t*>(workspace.take<std::int32_t>(cuda::kExpertsStateWords));
     auto* ids = workspace.take<std::int32_t>(tokens * problem_.top_k);
     auto* weights = workspace.take<float>(tokens * problem_.top_k);
     args.inner = workspace.take<bf16>(pairs * problem_.inter);
@@ -187,7 +187,7 @@ class CudaLatencyKernel final : public MoeKernel {
     args.weights = weights;
     args.state = state;
     args.logits_stride = call.router_logits.stride[0];
-    args.state_words = cuda::experts_state_words(problem_.hidden);
+    args.state_words = cuda::kExpertsStateWords;
     args.tokens = static_cast<std::int32_t>(call.router_logits.shape[0]);
     args.experts = problem_.experts;
     args.top_k = problem_.top_k;

@@ -5,7 +5,7 @@
 //   2. gate and up, activation: inner[pair] = act(gate x, up x), 16 rows of both an item;
 //   3. a barrier of the grid, behind which the first units of down are on their way already;
 //   4. down: partial[chunk][pair] = weight * down inner, 32 rows an item;
-//   5. the block that finishes the last part of 32 rows adds the parts of each token, in the order of its choices.
+//   5. another barrier, behind which the parts of each token are added, in the order of its choices.
 //
 // Weights are the A operand of the tensor cores, decoded in registers; up to eight pairs of one expert are the columns of B, read where
 // they lie (the L1 cache holds them). No sum depends on which block or warp came first.
@@ -19,17 +19,15 @@ namespace conclave::cuda {
 inline constexpr int kThreads = 32 * kWarps;
 inline constexpr int kSlots = 3;                                 // of a warp's ring; more gained nothing
 inline constexpr int kSegment = kUnitTiles * kTileRows * kGroupPairs;  // sums of one item by one warp
-inline constexpr int kScratchWords = kWarps * 2 * kSegment;      // two segments a warp
 
 template <int kUnitBytes>
 struct ExpertsShared {
   alignas(128) char slots[kWarps][kSlots][kUnitBytes];
-  alignas(16) float sums[kWarps][2][kSegment];  // [.., tile, lane, register of the product]
+  alignas(16) float sums[kWarps][2][kSegment];  // [.., tile, lane, register of the product]; while grouping, its scratch
   std::uint64_t full[kWarps][kSlots];
   Groups groups;
   std::int16_t rank[kMaxCallPairs];
   int warp_sums[32];
-  int last[kRoundItems];  // whether this block finished the item's rows
 };
 
 // Columns [first, first + 32) of a row, zeros behind its end and without a row.
@@ -106,21 +104,17 @@ class ExpertsLatency {
   __device__ __forceinline__ void run_phases() {
     Walk inner(inner_, shared_.groups, warp_), outer(outer_, shared_.groups, warp_);
     for (int slot = 0; slot < kSlots; ++slot) refill(inner, outer, slot);
-    for (int round = 0; round < inner_.rounds(); ++round) {
-      sum_round(inner_, round, args_.hidden, args_.hidden_stride, args_.top_k, args_.hidden_size, inner, outer);
-      __syncthreads();
-      finish_inner(round);
-      __syncthreads();
-    }
+    sum_runs(inner_, args_.hidden, args_.hidden_stride, args_.top_k, args_.hidden_size, inner, outer,
+             [&](const Item& item, int column, int row, float gate, float up) { put_inner(item, column, row, gate, up); });
     grid_barrier(args_.state);
+    sum_runs(outer_, args_.inner, args_.inter_size, 1, args_.inter_size, inner, outer,
+             [&](const Item& item, int column, int row, float first, float second) {
+               put_outer(item, column, row, first);
+               put_outer(item, column, row + kTileRows, second);
+             });
     let_next_kernel_start();
-    for (int round = 0; round < outer_.rounds(); ++round) {
-      sum_round(outer_, round, args_.inner, args_.inter_size, 1, args_.inter_size, inner, outer);
-      __syncthreads();
-      finish_outer(round);
-      __syncthreads();
-      add_parts(round);
-    }
+    grid_barrier(args_.state);
+    add_parts();
   }
 
   // Asks for the next unit, of down when all of gate and up are asked for.
@@ -144,123 +138,129 @@ class ExpertsLatency {
     return rows + static_cast<std::int64_t>(g.pair_at[g.first[group] + column] / pairs_a_row) * stride;
   }
 
-  // This warp's run of a round, to shared_.sums.
-  __device__ __forceinline__ void sum_round(const Phase& phase, int round, const bf16* rows, std::int64_t stride, int pairs_a_row, int cols,
-                            Walk& inner, Walk& outer) {
-    const Run run = run_of(warp_, phase.round_items(round), phase.units);
-    int item = run.begin / phase.units, column = run.begin % phase.units, segment = 0;
-    for (int unit = run.begin; unit < run.end; ++item, ++segment, column = 0) {
-      const Item at = item_of(phase, round, item);
-      const bf16* row = row_of(at.group, rows, stride, pairs_a_row);
-      const int end = min(run.end, unit + phase.units - column);
-      int first = (at.chunk * phase.units + column) * kUnitCols + lane_ % 4 * 32;
+  // Sums all items of a phase for this block's warps, and calls put(item, column of B, row, sums of both tiles) for each result.
+  template <class Put>
+  __device__ __forceinline__ void sum_runs(const Phase& phase, const bf16* rows, std::int64_t stride, int pairs_a_row, int cols, Walk& inner,
+                                           Walk& outer, Put put) {
+    int segment = 0;
+    for (RunWalk run(phase, warp_); run.begin < run.end; run.next()) {
+      const Item item = run.item();
       float sums[kUnitTiles][4] = {};
-#pragma unroll 1
-      for (; unit < end; ++unit, first += kUnitCols) {
-        uint4 x[4];
-        load_columns(row, first, cols, x);
-        Unit<Scales> weights;
-        weights.load(ring_.wait(), lane_);
-        __syncwarp();
-        refill(inner, outer, ring_.slot());
-        ring_.advance();
-        weights.multiply(x, sums);
-      }
+      const int group = group_of(phase, item.part);
+      sum_units(run, row_of(group, rows, stride, pairs_a_row), chunk_of(phase, item.part) * phase.units, cols, inner, outer, sums);
+      if (run.whole()) {
 #pragma unroll
-      for (int tile = 0; tile < kUnitTiles; ++tile)
-        *reinterpret_cast<float4*>(&shared_.sums[warp_][segment][(tile * 32 + lane_) * 4]) =
-            make_float4(sums[tile][0], sums[tile][1], sums[tile][2], sums[tile][3]);
-    }
-  }
-
-  // One sum of an item over the warps that have parts of it, in their order.
-  __device__ __forceinline__ float total(const Phase& phase, int items, int item, int tile, int row, int column) const {
-    const int at = (tile * 32 + row % 8 * 4 + column / 2) * 4 + row / 8 * 2 + column % 2;
-    const int end = warp_of((item + 1) * phase.units - 1, items, phase.units);
-    float sum = 0.0f;
-    for (int w = warp_of(item * phase.units, items, phase.units); w <= end; ++w) {
-      const Run run = run_of(w, items, phase.units);
-      if (run.begin < run.end) sum += shared_.sums[w][item - run.begin / phase.units][at];
-    }
-    return sum;
-  }
-
-  // Calls body(item, pair, column, row of the tile) for every result of a round.
-  template <class Body>
-  __device__ __forceinline__ void each_result(const Phase& phase, int round, Body body) {
-    const Groups& g = shared_.groups;
-    for (int i = threadIdx.x; i < phase.round_items(round) * kGroupPairs * kTileRows; i += kThreads) {
-      const int item = i / (kGroupPairs * kTileRows), column = i / kTileRows % kGroupPairs;
-      const Item at = item_of(phase, round, item);
-      if (column < g.count[at.group]) body(item, at, g.pair_at[g.first[at.group] + column], column, i % kTileRows);
-    }
-  }
-
-  __device__ __forceinline__ void finish_inner(int round) {
-    const int items = inner_.round_items(round), size = args_.inter_size;
-    each_result(inner_, round, [&](int item, const Item& at, int pair, int column, int row) {
-      const std::int64_t expert = shared_.groups.expert[at.group];
-      const float factor = args_.weight_on_input ? args_.weights[pair] : 1.0f;
-      const float* unscale = args_.unscale + expert * 3;
-      const auto value = [&](int tile, int i, float scale, const float* bias) {
-        const float sum = total(inner_, items, item, tile, row, column) * scale * factor;
-        return bias != nullptr ? sum + bias[expert * size + i] : sum;
-      };
-      bf16* out = args_.inner + static_cast<std::int64_t>(pair) * size;
-      if (args_.activation.gated) {
-        const int i = at.pair * kTileRows + row;
-        const float gate = value(0, i, unscale[0], args_.gate_bias), up = value(1, i, unscale[1], args_.up_bias);
-        out[i] = to_bf16(activate(args_.activation, gate, up));
-        return;
+        for (int i = 0; i < 4; ++i) {
+          const int column = lane_ % 4 * 2 + i % 2;
+          if (column < shared_.groups.count[group]) put(item, column, lane_ / 4 + i / 2 * 8, sums[0][i], sums[1][i]);
+        }
+      } else {
+        keep(segment++, sums);
       }
-      for (int tile = 0; tile < kUnitTiles; ++tile) {
-        const int i = (at.pair * kUnitTiles + tile) * kTileRows + row;
-        if (i < size) out[i] = to_bf16(activate(args_.activation, value(tile, i, unscale[1], args_.up_bias)));
-      }
-    });
-  }
-
-  __device__ __forceinline__ void finish_outer(int round) {
-    const int items = outer_.round_items(round), size = args_.hidden_size;
-    each_result(outer_, round, [&](int item, const Item& at, int pair, int column, int row) {
-      const std::int64_t expert = shared_.groups.expert[at.group];
-      const float weight = args_.weight_on_input ? 1.0f : args_.weights[pair];
-      for (int tile = 0; tile < kUnitTiles; ++tile) {
-        const int i = (at.pair * kUnitTiles + tile) * kTileRows + row;
-        if (i >= size) continue;
-        float value = total(outer_, items, item, tile, row, column) * args_.unscale[expert * 3 + 2];
-        if (args_.down_bias != nullptr && at.chunk == 0) value += args_.down_bias[expert * size + i];
-        args_.partial[(static_cast<std::int64_t>(at.chunk) * args_.tokens * args_.top_k + pair) * size + i] = value * weight;
-      }
-    });
-  }
-
-  // Counts this block's parts of rows; adds up the rows that are complete with them.
-  __device__ __forceinline__ void add_parts(int round) {
-    const int items = outer_.round_items(round), expected = shared_.groups.groups * outer_.chunks;
-    if (static_cast<int>(threadIdx.x) < items) {
-      std::uint32_t* done = args_.state + 1 + item_of(outer_, round, threadIdx.x).pair;
-      __threadfence();
-      const bool last = add_acq_rel(done, 1) + 1 == static_cast<std::uint32_t>(expected);
-      if (last) *done = 0;
-      shared_.last[threadIdx.x] = last;
     }
+    const Rest rest(phase);
+    if (rest.items == 0) return;
+    constexpr float kNone[kUnitTiles][4] = {};
+    if (segment == 0) keep(0, kNone);
     __syncthreads();
-    for (int i = warp_; i < items * args_.tokens; i += kWarps) {
-      const int item = i / args_.tokens, token = i % args_.tokens;
-      if (shared_.last[item] != 0) add_token(token, item_of(outer_, round, item).pair * 32 + lane_);
+    finish_rest(phase, rest, put);
+  }
+
+  __device__ __forceinline__ void sum_units(const RunWalk& run, const bf16* row, int first_unit, int cols, Walk& inner, Walk& outer,
+                                            float (&sums)[kUnitTiles][4]) {
+    int first = (first_unit + run.begin) * kUnitCols + lane_ % 4 * 32;
+#pragma unroll 1
+    for (int unit = run.begin; unit < run.end; ++unit, first += kUnitCols) {
+      uint4 x[4];
+      load_columns(row, first, cols, x);
+      Unit<Scales> weights;
+      weights.load(ring_.wait(), lane_);
+      __syncwarp();
+      refill(inner, outer, ring_.slot());
+      ring_.advance();
+      weights.multiply(x, sums);
     }
-    __syncthreads();
+  }
+
+  __device__ __forceinline__ void keep(int segment, const float (&sums)[kUnitTiles][4]) {
+#pragma unroll
+    for (int tile = 0; tile < kUnitTiles; ++tile)
+      *reinterpret_cast<float4*>(&shared_.sums[warp_][segment][(tile * 32 + lane_) * 4]) =
+          make_float4(sums[tile][0], sums[tile][1], sums[tile][2], sums[tile][3]);
+  }
+
+  // Adds what the warps kept of the shared items, in their order: the first of an item's warps may have begun with the item before.
+  template <class Put>
+  __device__ __forceinline__ void finish_rest(const Phase& phase, const Rest& rest, Put put) {
+    for (int i = threadIdx.x; i < rest.items * kGroupPairs * kTileRows; i += kThreads) {
+      const int n = i / (kGroupPairs * kTileRows), column = i / kTileRows % kGroupPairs, row = i % kTileRows;
+      const Item item = item_of(phase, rest.first + n);
+      if (column >= shared_.groups.count[group_of(phase, item.part)]) continue;
+      const int at = (row % 8 * 4 + column / 2) * 4 + row / 8 * 2 + column % 2;
+      int warp = rest.warp_of(n * phase.units);
+      const int last = rest.warp_of((n + 1) * phase.units - 1);
+      const float* kept = &shared_.sums[warp][rest.begin_of(warp) < n * phase.units ? 1 : 0][at];
+      float first = kept[0], second = kept[kSegment / kUnitTiles];
+#pragma unroll 4
+      for (++warp; warp <= last; ++warp) {
+        first += shared_.sums[warp][0][at];
+        second += shared_.sums[warp][0][at + kSegment / kUnitTiles];
+      }
+      put(item, column, row, first, second);
+    }
+  }
+
+  __device__ __forceinline__ int pair_of(int group, int column) const {
+    return shared_.groups.pair_at[shared_.groups.first[group] + column];
+  }
+
+  // Sums of gate and up for one row, or of up for two neighbouring tiles.
+  __device__ __forceinline__ void put_inner(const Item& item, int column, int row, float first, float second) {
+    const int pair = pair_of(item.part, column), size = args_.inter_size;
+    const std::int64_t expert = shared_.groups.expert[item.part];
+    const float factor = args_.weight_on_input ? args_.weights[pair] : 1.0f;
+    const float* unscale = args_.unscale + expert * 3;
+    const auto value = [&](float sum, float scale, const float* bias, int i) {
+      return sum * scale * factor + (bias != nullptr ? bias[expert * size + i] : 0.0f);
+    };
+    bf16* out = args_.inner + static_cast<std::int64_t>(pair) * size;
+    if (args_.activation.gated) {
+      const int i = item.pair * kTileRows + row;
+      out[i] = to_bf16(activate(args_.activation, value(first, unscale[0], args_.gate_bias, i), value(second, unscale[1], args_.up_bias, i)));
+      return;
+    }
+    const int i = item.pair * kUnitTiles * kTileRows + row, j = i + kTileRows;
+    out[i] = to_bf16(activate(args_.activation, value(first, unscale[1], args_.up_bias, i)));
+    if (j < size) out[j] = to_bf16(activate(args_.activation, value(second, unscale[1], args_.up_bias, j)));
+  }
+
+  // row: of the pair of tiles.
+  __device__ __forceinline__ void put_outer(const Item& item, int column, int row, float sum) {
+    const int i = item.pair * kUnitTiles * kTileRows + row, size = args_.hidden_size;
+    if (i >= size) return;
+    const int group = group_of(outer_, item.part), chunk = chunk_of(outer_, item.part), pair = pair_of(group, column);
+    const std::int64_t expert = shared_.groups.expert[group];
+    float value = sum * args_.unscale[expert * 3 + 2];
+    if (args_.down_bias != nullptr && chunk == 0) value += args_.down_bias[expert * size + i];
+    const float weight = args_.weight_on_input ? 1.0f : args_.weights[pair];
+    args_.partial[(static_cast<std::int64_t>(chunk) * args_.tokens * args_.top_k + pair) * size + i] = value * weight;
+  }
+
+  // Each warp of the grid adds 32 rows of a token at a time.
+  __device__ __forceinline__ void add_parts() {
+    const int rows = (args_.hidden_size + 31) / 32, tasks = args_.tokens * rows;
+    for (int task = warp_ * gridDim.x + blockIdx.x; task < tasks; task += kWarps * gridDim.x)
+      add_token(task / rows, task % rows * 32 + lane_);
   }
 
   __device__ __forceinline__ void add_token(int token, int row) {
     if (row >= args_.hidden_size) return;
     const std::int64_t size = args_.hidden_size, chunk_step = size * args_.tokens * args_.top_k;
     float sum = 0.0f;
-#pragma unroll 4
-    for (int pair = token * args_.top_k; pair < (token + 1) * args_.top_k; ++pair) {
-      if (shared_.groups.expert_of[pair] < 0) continue;
-      for (int chunk = 0; chunk < outer_.chunks; ++chunk) sum += __ldcg(args_.partial + chunk * chunk_step + pair * size + row);
+    for (int chunk = 0; chunk < outer_.chunks; ++chunk) {
+#pragma unroll 8
+      for (int pair = token * args_.top_k; pair < (token + 1) * args_.top_k; ++pair)
+        if (shared_.groups.expert_of[pair] >= 0) sum += __ldcg(args_.partial + chunk * chunk_step + pair * size + row);
     }
     args_.out[token * args_.out_stride + row] = to_bf16(sum);
   }

@@ -17,17 +17,17 @@ struct Groups {
 // What grouping needs meanwhile: two words for each local expert.
 constexpr int grouping_scratch_words(int local_count) { return 2 * local_count; }
 
+__device__ __forceinline__ int local_expert(const ExpertsArgs& args, int pair) {
+  const int id = args.ids[pair], expert = id - args.local_first;
+  return id >= 0 && id < args.experts && expert >= 0 && expert < args.local_count ? expert : -1;
+}
+
 // One warp numbers the pairs of each expert in order: ranks within 32 pairs by comparing lanes, across them by a count per expert.
 __device__ __forceinline__ void rank_pairs(const ExpertsArgs& args, Groups& groups, int* count, std::int16_t* rank) {
   const int lane = threadIdx.x, pairs = args.tokens * args.top_k;
   for (int base = 0; base < pairs; base += 32) {
     const int pair = base + lane;
-    int expert = -1;
-    if (pair < pairs) {
-      expert = args.ids[pair] - args.local_first;
-      const bool in_model = args.ids[pair] >= 0 && args.ids[pair] < args.experts;
-      if (!in_model || expert < 0 || expert >= args.local_count) expert = -1;
-    }
+    const int expert = pair < pairs ? local_expert(args, pair) : -1;
     const unsigned same = __match_any_sync(0xffffffffu, expert);
     const int before = __popc(same & ((1u << lane) - 1u));
     const int earlier = expert >= 0 ? count[expert] : 0;
@@ -41,10 +41,41 @@ __device__ __forceinline__ void rank_pairs(const ExpertsArgs& args, Groups& grou
   }
 }
 
+// At most 32 pairs: one warp does it all, groups in the order of their first pairs.
+__device__ __forceinline__ void group_few_pairs(const ExpertsArgs& args, Groups& groups) {
+  constexpr unsigned kAll = 0xffffffffu;
+  const int lane = threadIdx.x, pairs = args.tokens * args.top_k, expert = lane < pairs ? local_expert(args, lane) : -1;
+  const unsigned same = __match_any_sync(kAll, expert), below = (1u << lane) - 1u;
+  const bool leads = expert >= 0 && (same & below) == 0;
+  const int count = leads ? __popc(same) : 0;
+  int sum = count | (count + kGroupPairs - 1) / kGroupPairs << 16;  // pairs in the low half of a word, groups in the high one
+  const int own = sum;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const int other = __shfl_up_sync(kAll, sum, step);
+    if (lane >= step) sum += other;
+  }
+  const int total = __shfl_sync(kAll, sum, 31), before = sum - own;
+  const int first = __shfl_sync(kAll, before, __ffs(static_cast<int>(same)) - 1) & 0xffff;
+  if (lane < pairs) groups.expert_of[lane] = static_cast<std::int16_t>(expert);
+  if (expert >= 0) groups.pair_at[first + __popc(same & below)] = static_cast<std::int16_t>(lane);
+  for (int done = 0, group = before >> 16; done < count; done += kGroupPairs, ++group) {
+    groups.expert[group] = static_cast<std::int16_t>(expert);
+    groups.first[group] = static_cast<std::int16_t>(first + done);
+    groups.count[group] = static_cast<std::int16_t>(min(kGroupPairs, count - done));
+  }
+  if (lane == 0) groups.groups = total >> 16;
+}
+
 // By all threads of a block of kThreads. scratch: grouping_scratch_words(); rank and warp_sums: kMaxCallPairs and 32 entries.
 template <int kThreads>
 __device__ __forceinline__ void group_pairs(const ExpertsArgs& args, Groups& groups, int* scratch, std::int16_t* rank, int* warp_sums) {
   const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32, experts = args.local_count;
+  if (args.tokens * args.top_k <= 32) {
+    if (warp == 0) group_few_pairs(args, groups);
+    __syncthreads();
+    return;
+  }
   int *count = scratch, *first = scratch + experts;
   for (int e = thread; e < experts; e += kThreads) count[e] = 0;
   __syncthreads();

@@ -33,7 +33,7 @@ struct ExpertsArgs {
   const float* weights = nullptr;     // [tokens, top_k]
   bf16* inner = nullptr;              // [pairs, I]
   float* partial = nullptr;           // [down_chunks, pairs, H]
-  std::uint32_t* state = nullptr;     // [experts_state_words(H)]: zeros before the first call, and left fit for the next
+  std::uint32_t* state = nullptr;     // [kExpertsStateWords]: zeros before the first call, and left fit for the next
   std::int64_t hidden_stride = 0, out_stride = 0;
   std::int32_t tokens = 0, top_k = 0, experts = 0, local_first = 0, local_count = 0;
   std::int32_t hidden_size = 0, inter_size = 0;  // H and I, multiples of 16
@@ -43,7 +43,7 @@ struct ExpertsArgs {
   ActivationArgs activation;
 };
 
-constexpr std::int64_t experts_state_words(std::int64_t hidden) { return 1 + (hidden + 31) / 32; }
+inline constexpr std::int64_t kExpertsStateWords = 1;
 
 // Once for every device, before the first launch: how many blocks a call runs on. Throws Error{device}.
 int prepare_experts_nvfp4();
