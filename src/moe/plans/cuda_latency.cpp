@@ -9,8 +9,8 @@
 namespace conclave::moe {
 namespace {
 
-// Most parts: each costs a write and a read of float32 results.
-constexpr std::int64_t kMostChunks = 8;
+// Most parts: each costs a write and a read of float32 results. Fewest units of one: beginning an item takes as long as a few units.
+constexpr std::int64_t kMostChunks = 8, kFewestUnits = 8;
 // Work a part more must save to be worth it.
 constexpr double kWorthwhile = 0.03;
 
@@ -34,7 +34,7 @@ std::int32_t cuda_down_chunks(const MoeProblem& p, std::int64_t tokens, std::int
     return static_cast<double>(round_up<std::int64_t>(items, blocks)) / static_cast<double>(items);
   };
   std::int64_t best = 1;
-  for (std::int64_t chunks = 2; chunks <= std::min(units, kMostChunks); ++chunks)
+  for (std::int64_t chunks = 2; chunks <= std::min(units / kFewestUnits, kMostChunks); ++chunks)
     if (units % chunks == 0 && waste(chunks) < waste(best) - kWorthwhile) best = chunks;
   return static_cast<std::int32_t>(best);
 }

@@ -28,6 +28,8 @@ struct ExpertsShared {
   Groups groups;
   std::int16_t rank[kMaxCallPairs];
   int warp_sums[32];
+  float unscale[kMaxCallPairs][3];  // of a group: gate, up, down
+  float weight[kMaxCallPairs];      // of a pair
 };
 
 // Columns [first, first + 32) of a row, zeros behind its end and without a row.
@@ -104,17 +106,26 @@ class ExpertsLatency {
   __device__ __forceinline__ void run_phases() {
     Walk inner(inner_, shared_.groups, warp_), outer(outer_, shared_.groups, warp_);
     for (int slot = 0; slot < kSlots; ++slot) refill(inner, outer, slot);
-    sum_runs(inner_, args_.hidden, args_.hidden_stride, args_.top_k, args_.hidden_size, inner, outer,
+    GridBarrier barrier(args_.state);
+    load_factors();
+    sum_runs(inner_, args_.hidden, args_.hidden_stride, true, args_.hidden_size, inner, outer,
              [&](const Item& item, int column, int row, float gate, float up) { put_inner(item, column, row, gate, up); });
-    grid_barrier(args_.state);
-    sum_runs(outer_, args_.inner, args_.inter_size, 1, args_.inter_size, inner, outer,
+    barrier.wait();
+    sum_runs(outer_, args_.inner, args_.inter_size, false, args_.inter_size, inner, outer,
              [&](const Item& item, int column, int row, float first, float second) {
                put_outer(item, column, row, first);
                put_outer(item, column, row + kTileRows, second);
              });
     let_next_kernel_start();
-    grid_barrier(args_.state);
+    barrier.wait();
     add_parts();
+  }
+
+  // While the first weights are on their way; each thread waits for its copies before the block meets and reads them.
+  __device__ __forceinline__ void load_factors() {
+    for (int i = threadIdx.x; i < shared_.groups.groups * 3; i += kThreads)
+      async_copy(&shared_.unscale[i / 3][i % 3], args_.unscale + shared_.groups.expert[i / 3] * 3 + i % 3);
+    for (int i = threadIdx.x; i < args_.tokens * args_.top_k; i += kThreads) async_copy(shared_.weight + i, args_.weights + i);
   }
 
   // Asks for the next unit, of down when all of gate and up are asked for.
@@ -130,25 +141,27 @@ class ExpertsLatency {
     walk.next();
   }
 
-  // The row of this lane's column of B: pair lane / 4 of the group, several pairs a row. Null behind the group's last.
-  __device__ __forceinline__ const bf16* row_of(int group, const bf16* rows, std::int64_t stride, int pairs_a_row) const {
+  // The row of this lane's column of B: that of pair lane / 4 of the group, or of its token. Null behind the group's last.
+  __device__ __forceinline__ const bf16* row_of(int group, const bf16* rows, std::int64_t stride, bool of_tokens) const {
     const Groups& g = shared_.groups;
     const int column = lane_ / 4;
     if (column >= g.count[group]) return nullptr;
-    return rows + static_cast<std::int64_t>(g.pair_at[g.first[group] + column] / pairs_a_row) * stride;
+    const int at = g.first[group] + column;
+    return rows + static_cast<std::int64_t>(of_tokens ? g.token_at[at] : g.pair_at[at]) * stride;
   }
 
   // Sums all items of a phase for this block's warps, and calls put(item, column of B, row, sums of both tiles) for each result.
   template <class Put>
-  __device__ __forceinline__ void sum_runs(const Phase& phase, const bf16* rows, std::int64_t stride, int pairs_a_row, int cols, Walk& inner,
+  __device__ __forceinline__ void sum_runs(const Phase& phase, const bf16* rows, std::int64_t stride, bool of_tokens, int cols, Walk& inner,
                                            Walk& outer, Put put) {
     int segment = 0;
     for (RunWalk run(phase, warp_); run.begin < run.end; run.next()) {
       const Item item = run.item();
       float sums[kUnitTiles][4] = {};
       const int group = group_of(phase, item.part);
-      sum_units(run, row_of(group, rows, stride, pairs_a_row), chunk_of(phase, item.part) * phase.units, cols, inner, outer, sums);
+      sum_units(run, row_of(group, rows, stride, of_tokens), chunk_of(phase, item.part) * phase.units, cols, inner, outer, sums);
       if (run.whole()) {
+        meet_with_factors();
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const int column = lane_ % 4 * 2 + i % 2;
@@ -162,23 +175,36 @@ class ExpertsLatency {
     if (rest.items == 0) return;
     constexpr float kNone[kUnitTiles][4] = {};
     if (segment == 0) keep(0, kNone);
+    wait_for_async_copies();
     __syncthreads();
     finish_rest(phase, rest, put);
+  }
+
+  // At the end of their first whole items, which all warps have when one has.
+  __device__ __forceinline__ void meet_with_factors() {
+    if (met_) return;
+    wait_for_async_copies();
+    __syncthreads();
+    met_ = true;
   }
 
   __device__ __forceinline__ void sum_units(const RunWalk& run, const bf16* row, int first_unit, int cols, Walk& inner, Walk& outer,
                                             float (&sums)[kUnitTiles][4]) {
     int first = (first_unit + run.begin) * kUnitCols + lane_ % 4 * 32;
+    uint4 x[4];
+    load_columns(row, first, cols, x);
 #pragma unroll 1
-    for (int unit = run.begin; unit < run.end; ++unit, first += kUnitCols) {
-      uint4 x[4];
-      load_columns(row, first, cols, x);
+    for (int unit = run.begin; unit < run.end; ++unit) {
       Unit<Scales> weights;
       weights.load(ring_.wait(), lane_);
       __syncwarp();
       refill(inner, outer, ring_.slot());
       ring_.advance();
+      uint4 next[4];  // the columns of the next unit, loaded meanwhile
+      load_columns(unit + 1 < run.end ? row : nullptr, first += kUnitCols, cols, next);
       weights.multiply(x, sums);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) x[j] = next[j];
     }
   }
 
@@ -189,20 +215,20 @@ class ExpertsLatency {
           make_float4(sums[tile][0], sums[tile][1], sums[tile][2], sums[tile][3]);
   }
 
-  // Adds what the warps kept of the shared items, in their order: the first of an item's warps may have begun with the item before.
+  // Adds what the warps kept of the shared items, in their order, one item by each warp. The first of an item's warps may have begun with
+  // the item before.
   template <class Put>
   __device__ __forceinline__ void finish_rest(const Phase& phase, const Rest& rest, Put put) {
-    for (int i = threadIdx.x; i < rest.items * kGroupPairs * kTileRows; i += kThreads) {
-      const int n = i / (kGroupPairs * kTileRows), column = i / kTileRows % kGroupPairs, row = i % kTileRows;
-      const Item item = item_of(phase, rest.first + n);
-      if (column >= shared_.groups.count[group_of(phase, item.part)]) continue;
+    if (warp_ >= rest.items) return;
+    const Item item = item_of(phase, rest.first + warp_);
+    const int count = shared_.groups.count[group_of(phase, item.part)], row = lane_ % kTileRows;
+    const int begin = warp_ * phase.units, first_warp = rest.warp_of(begin), last_warp = rest.warp_of(begin + phase.units - 1);
+    const float* first_kept = shared_.sums[first_warp][rest.begin_of(first_warp) < begin ? 1 : 0];
+    for (int column = lane_ / kTileRows; column < count; column += 32 / kTileRows) {
       const int at = (row % 8 * 4 + column / 2) * 4 + row / 8 * 2 + column % 2;
-      int warp = rest.warp_of(n * phase.units);
-      const int last = rest.warp_of((n + 1) * phase.units - 1);
-      const float* kept = &shared_.sums[warp][rest.begin_of(warp) < n * phase.units ? 1 : 0][at];
-      float first = kept[0], second = kept[kSegment / kUnitTiles];
+      float first = first_kept[at], second = first_kept[at + kSegment / kUnitTiles];
 #pragma unroll 4
-      for (++warp; warp <= last; ++warp) {
+      for (int warp = first_warp + 1; warp <= last_warp; ++warp) {
         first += shared_.sums[warp][0][at];
         second += shared_.sums[warp][0][at + kSegment / kUnitTiles];
       }
@@ -218,8 +244,8 @@ class ExpertsLatency {
   __device__ __forceinline__ void put_inner(const Item& item, int column, int row, float first, float second) {
     const int pair = pair_of(item.part, column), size = args_.inter_size;
     const std::int64_t expert = shared_.groups.expert[item.part];
-    const float factor = args_.weight_on_input ? args_.weights[pair] : 1.0f;
-    const float* unscale = args_.unscale + expert * 3;
+    const float factor = args_.weight_on_input ? shared_.weight[pair] : 1.0f;
+    const float* unscale = shared_.unscale[item.part];
     const auto value = [&](float sum, float scale, const float* bias, int i) {
       return sum * scale * factor + (bias != nullptr ? bias[expert * size + i] : 0.0f);
     };
@@ -240,9 +266,9 @@ class ExpertsLatency {
     if (i >= size) return;
     const int group = group_of(outer_, item.part), chunk = chunk_of(outer_, item.part), pair = pair_of(group, column);
     const std::int64_t expert = shared_.groups.expert[group];
-    float value = sum * args_.unscale[expert * 3 + 2];
+    float value = sum * shared_.unscale[group][2];
     if (args_.down_bias != nullptr && chunk == 0) value += args_.down_bias[expert * size + i];
-    const float weight = args_.weight_on_input ? 1.0f : args_.weights[pair];
+    const float weight = args_.weight_on_input ? 1.0f : shared_.weight[pair];
     args_.partial[(static_cast<std::int64_t>(chunk) * args_.tokens * args_.top_k + pair) * size + i] = value * weight;
   }
 
@@ -280,6 +306,7 @@ class ExpertsLatency {
   Shared& shared_;
   Ring& ring_;
   int warp_, lane_;
+  bool met_ = false;  // since the factors were asked for
   Phase inner_, outer_;
 };
 

@@ -10,6 +10,7 @@ inline constexpr int kGroupPairs = 8;
 struct Groups {
   std::int16_t expert_of[kMaxCallPairs];  // of a pair: local expert, -1: none
   std::int16_t pair_at[kMaxCallPairs];    // pairs by expert, then by number
+  std::int16_t token_at[kMaxCallPairs];   // and their tokens
   std::int16_t expert[kMaxCallPairs], first[kMaxCallPairs], count[kMaxCallPairs];  // of a group; first: position in pair_at
   std::int32_t groups;
 };
@@ -41,6 +42,11 @@ __device__ __forceinline__ void rank_pairs(const ExpertsArgs& args, Groups& grou
   }
 }
 
+__device__ __forceinline__ void place(const ExpertsArgs& args, Groups& groups, int at, int pair) {
+  groups.pair_at[at] = static_cast<std::int16_t>(pair);
+  groups.token_at[at] = static_cast<std::int16_t>(pair / args.top_k);
+}
+
 // At most 32 pairs: one warp does it all, groups in the order of their first pairs.
 __device__ __forceinline__ void group_few_pairs(const ExpertsArgs& args, Groups& groups) {
   constexpr unsigned kAll = 0xffffffffu;
@@ -58,7 +64,7 @@ __device__ __forceinline__ void group_few_pairs(const ExpertsArgs& args, Groups&
   const int total = __shfl_sync(kAll, sum, 31), before = sum - own;
   const int first = __shfl_sync(kAll, before, __ffs(static_cast<int>(same)) - 1) & 0xffff;
   if (lane < pairs) groups.expert_of[lane] = static_cast<std::int16_t>(expert);
-  if (expert >= 0) groups.pair_at[first + __popc(same & below)] = static_cast<std::int16_t>(lane);
+  if (expert >= 0) place(args, groups, first + __popc(same & below), lane);
   for (int done = 0, group = before >> 16; done < count; done += kGroupPairs, ++group) {
     groups.expert[group] = static_cast<std::int16_t>(expert);
     groups.first[group] = static_cast<std::int16_t>(first + done);
@@ -111,7 +117,7 @@ __device__ __forceinline__ void group_pairs(const ExpertsArgs& args, Groups& gro
   if (thread == 0) groups.groups = total >> 16;
   __syncthreads();
   for (int pair = thread; pair < args.tokens * args.top_k; pair += kThreads)
-    if (groups.expert_of[pair] >= 0) groups.pair_at[first[groups.expert_of[pair]] + rank[pair]] = static_cast<std::int16_t>(pair);
+    if (groups.expert_of[pair] >= 0) place(args, groups, first[groups.expert_of[pair]] + rank[pair], pair);
   __syncthreads();
 }
 
