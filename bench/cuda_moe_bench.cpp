@@ -37,7 +37,7 @@ constexpr BenchShape kShapes[] = {
     {"S2p", 7168, 256, 256, 8, false},   // a rank of eight of it
     {"S3", 3072, 1536, 256, 8, false},   // MiniMax M2
     {"S4", 2048, 768, 128, 8, false},    // Qwen3 30B A3B
-    {"S5", 2880, 2880, 128, 4, true},    // gpt-oss 120B
+    {"S5", 2880, 2880, 32, 4, true},     // gpt-oss 20B
     {"S6", 2048, 512, 256, 8, false},    // Qwen3.5 35B A3B
 };
 
