@@ -32,18 +32,12 @@ struct ExpertsShared {
   float weight[kMaxCallPairs];      // of a pair
 };
 
-// This lane's 32 columns of a unit that begins at column `begin`; zeros behind the row's end, where weights are zeros too. Without a row
-// x stays as it is: what a column of B holds shows in that column of the product alone.
-__device__ __forceinline__ void load_columns(const bf16* row, int begin, int cols, uint4 (&x)[4]) {
-  if (row == nullptr) return;
-  const int first = begin + threadIdx.x % 4 * 32;
-  const uint4* from = reinterpret_cast<const uint4*>(row + first);
-  if (begin + kUnitCols <= cols) {
+// Columns [first, first + 32) of a row, zeros behind its end and without a row.
+__device__ __forceinline__ void load_columns(const bf16* row, int first, int cols, uint4 (&x)[4]) {
 #pragma unroll
-    for (int j = 0; j < 4; ++j) x[j] = from[j];
-  } else {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) x[j] = first + 8 * j < cols ? from[j] : make_uint4(0, 0, 0, 0);
+  for (int j = 0; j < 4; ++j) {
+    x[j] = make_uint4(0, 0, 0, 0);
+    if (row != nullptr && first + 8 * j < cols) x[j] = *reinterpret_cast<const uint4*>(row + first + 8 * j);
   }
 }
 
@@ -196,21 +190,21 @@ class ExpertsLatency {
 
   __device__ __forceinline__ void sum_units(const RunWalk& run, const bf16* row, int first_unit, int cols, Walk& inner, Walk& outer,
                                             float (&sums)[kUnitTiles][4]) {
-    uint4 x[2][4] = {};  // of the unit at hand, and of the next, loaded meanwhile
-    load_columns(row, (first_unit + run.begin) * kUnitCols, cols, x[0]);
-    const auto step = [&](int unit, const uint4(&now)[4], uint4(&next)[4]) {
+    int first = (first_unit + run.begin) * kUnitCols + lane_ % 4 * 32;
+    uint4 x[4];
+    load_columns(row, first, cols, x);
+#pragma unroll 1
+    for (int unit = run.begin; unit < run.end; ++unit) {
       Unit<Scales> weights;
       weights.load(ring_.wait(), lane_);
       __syncwarp();
       refill(inner, outer, ring_.slot());
       ring_.advance();
-      if (unit + 1 < run.end) load_columns(row, (first_unit + unit + 1) * kUnitCols, cols, next);
-      weights.multiply(now, sums);
-    };
-#pragma unroll 1
-    for (int unit = run.begin; unit < run.end; unit += 2) {
-      step(unit, x[0], x[1]);
-      if (unit + 1 < run.end) step(unit + 1, x[1], x[0]);
+      uint4 next[4];  // the columns of the next unit, loaded meanwhile
+      load_columns(unit + 1 < run.end ? row : nullptr, first += kUnitCols, cols, next);
+      weights.multiply(x, sums);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) x[j] = next[j];
     }
   }
 
