@@ -325,8 +325,10 @@ TEST(Malformed, KeysThatWouldChangeTheNumbersAreRefused) {
 // A layer beyond num_hidden_layers is a prediction layer only where it has what such a layer has: a wrong count drops no layer.
 TEST(Malformed, ALayerTooManyIsNotTakenForAPredictionLayer) {
   EditableModel model("glm4_moe-bf16");
-  model.config()["num_nextn_predict_layers"] = 1;
-  model.config()["num_hidden_layers"] = model.config()["num_hidden_layers"].get<int>() - 1;
+  Json config = parse_json(model.files["config.json"], "config.json");
+  config["num_nextn_predict_layers"] = 1;
+  config["num_hidden_layers"] = config["num_hidden_layers"].get<int>() - 1;
+  model.files["config.json"] = config.dump();
   expect_mentions(complaint(model), {"model.layers.", "self_attn.q_proj.weight"});
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "conclave/error.h"
+#include "moe/plans/cuda_latency.h"
 #include "tests/moe/random_experts.h"
 
 namespace conclave::moe {
@@ -113,6 +114,74 @@ TEST(Selection, ChoosesByExactCapabilityForEveryFormat) {
       for (const Candidate& c : s.considered)
         for (const Reason& r : c.support.reasons()) EXPECT_FALSE(r.text.empty()) << c.backend->name();
     }
+}
+
+// The kernel of GPUs that is there: by exact capability, format and type of hidden states, with a reason wherever it is not.
+TEST(Selection, CudaLatencyTakesFourBitsOnNinePointZero) {
+  const auto backends = builtin_backends();
+  for (const QuantScheme& weights : {kNvfp4, kMxfp4, kBf16, kFp8Block128, kInt4Group128})
+    for (const int capability : {0, 80, 89, 90, 100, 103, 120, 121}) {
+      MoeProblem p = problem_of(weights);
+      p.hidden = 7168;  // too large for the reference to step in
+      p.inter = 2048;
+      p.io = DType::bf16;
+      const Selection s = select_backend(p, machine(capability), backends);
+      const bool can = capability == 90 && weights.code == Code::e2m1;
+      EXPECT_EQ(chosen(s), can ? "cuda_latency" : "") << to_string(weights) << " on " << capability << '\n' << s.explain();
+      EXPECT_EQ(chosen(select_backend(p, machine(capability), backends, "latency")), can ? "cuda_latency" : "");
+    }
+}
+
+TEST(Selection, CudaLatencySaysWhatItCannot) {
+  const auto backends = builtin_backends();
+  const auto backend = std::ranges::find(backends, "cuda_latency", &MoeBackend::name);
+  ASSERT_NE(backend, backends.end());
+  MoeProblem p = problem_of(kNvfp4);
+  p.io = DType::bf16;
+  EXPECT_TRUE((*backend)->supports(p, gpu(90)));
+  EXPECT_LT((*backend)->cost(p, gpu(90), 1), (*backend)->cost(p, gpu(90), 64));
+  const auto reason = [&](const MoeProblem& problem) {
+    const Support support = (*backend)->supports(problem, gpu(90));
+    return support.reasons().size() == 1 ? to_string(support.reasons()[0].why) : std::string_view("not one reason");
+  };
+  MoeProblem other = p;
+  other.io = DType::f32;
+  EXPECT_EQ(reason(other), to_string(Why::dtype));
+  other = p;
+  other.activations = kNvfp4Activation;
+  EXPECT_EQ(reason(other), to_string(Why::quant));
+  other = p;
+  other.deterministic = true;
+  EXPECT_EQ(reason(other), to_string(Why::determinism));
+  other = p;
+  other.experts = other.local_count = 64;
+  other.top_k = 33;
+  EXPECT_EQ(reason(other), to_string(Why::routing));
+  other = p;
+  other.weights = kMxfp4;
+  other.hidden = 136;
+  EXPECT_EQ((*backend)->supports(other, gpu(90)).reasons().back().why, Why::shape);
+}
+
+TEST(CudaLatencyPlan, PartsOfDownAreEqualAndLong) {
+  MoeProblem p = problem_of(kNvfp4);
+  p.hidden = 5120;
+  p.inter = 8192;
+  p.experts = p.local_count = 16;
+  p.top_k = 1;
+  EXPECT_EQ(cuda_down_chunks(p, 1, 132), 4);  // 160 items would leave most blocks waiting for a second one
+  for (const int inter : {16, 768, 1536, 2048, 2880, 8192})
+    for (const std::int64_t tokens : {1, 4, 64}) {
+      p.inter = inter;
+      const std::int64_t chunks = cuda_down_chunks(p, tokens, 132), units = (inter + 127) / 128;
+      EXPECT_EQ(units % chunks, 0);
+      EXPECT_TRUE(chunks == 1 || units / chunks >= 8);
+    }
+  p.top_k = 8;
+  EXPECT_EQ(cuda_latency_tokens(p), 64);
+  p.top_k = 16;
+  EXPECT_EQ(cuda_latency_tokens(p), 32);
+  EXPECT_NEAR(expected_active_experts(p, 1), 16.0, 1e-9);
 }
 
 TEST(Selection, IntentsTakeTheBestOfTheirKindElseTheGeneral) {
