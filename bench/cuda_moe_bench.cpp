@@ -1,8 +1,9 @@
 // How long a whole experts call takes on a GPU, from bf16 hidden states and chosen experts to bf16 results, beside the bytes of the
 // distinct experts that it must read and what reading takes on the same device in the same run.
 //
-// Replays of a CUDA graph of many calls, each with another routing (uniform, distinct experts for a token) and, where memory allows,
-// another copy of the weights, so that the L2 cache holds none; the median of the replays. Weights are random codes with scales near 1.
+// Replays of a CUDA graph of many calls, each with another routing (uniform, distinct experts for a token) and, where memory
+// allows, another copy of the weights, so that the L2 cache holds none; the median of the replays. Weights are random codes with
+// scales near 1.
 #include <cuda_runtime_api.h>
 #include <fmt/core.h>
 
@@ -32,13 +33,13 @@ struct BenchShape {
   bool gpt_oss;  // biases and the clamped activation
 };
 constexpr BenchShape kShapes[] = {
-    {"S1", 5120, 8192, 16, 1, false},    // Llama 4 Scout
-    {"S2", 7168, 2048, 256, 8, false},   // DeepSeek V3
-    {"S2p", 7168, 256, 256, 8, false},   // a rank of eight of it
-    {"S3", 3072, 1536, 256, 8, false},   // MiniMax M2
-    {"S4", 2048, 768, 128, 8, false},    // Qwen3 30B A3B
-    {"S5", 2880, 2880, 32, 4, true},     // gpt-oss 20B
-    {"S6", 2048, 512, 256, 8, false},    // Qwen3.5 35B A3B
+    {"S1", 5120, 8192, 16, 1, false},   // Llama 4 Scout
+    {"S2", 7168, 2048, 256, 8, false},  // DeepSeek V3
+    {"S2p", 7168, 256, 256, 8, false},  // a rank of eight of it
+    {"S3", 3072, 1536, 256, 8, false},  // MiniMax M2
+    {"S4", 2048, 768, 128, 8, false},   // Qwen3 30B A3B
+    {"S5", 2880, 2880, 32, 4, true},    // gpt-oss 20B
+    {"S6", 2048, 512, 256, 8, false},   // Qwen3.5 35B A3B
 };
 
 struct Format {
@@ -132,12 +133,15 @@ class Layer {
         shape_(shape),
         format_(format),
         inner_bytes_(static_cast<std::size_t>(shape.inter / 16 * ceil_div(shape.hidden, cuda::kUnitCols) * format.unit_bytes())),
-        outer_bytes_(static_cast<std::size_t>(ceil_div(shape.hidden, 32) * ceil_div(shape.inter, cuda::kUnitCols) * format.unit_bytes())),
+        outer_bytes_(
+            static_cast<std::size_t>(ceil_div(shape.hidden, 32) * ceil_div(shape.inter, cuda::kUnitCols) * format.unit_bytes())),
         copies_(std::max<std::size_t>(1, kPoolBytes / ((inner_bytes_ + outer_bytes_) * static_cast<std::size_t>(shape.experts)))),
         gate_up_(random_units(device, format, copies_ * inner_bytes_ * static_cast<std::size_t>(shape.experts), 1)),
         down_(random_units(device, format, copies_ * outer_bytes_ * static_cast<std::size_t>(shape.experts), 2)),
-        unscale_(put(device, std::vector<float>(static_cast<std::size_t>(shape.experts) * 3, format.mx ? 0x1p19f * 0.05f : 0x1p19f * 0.5f))),
-        bias_(put(device, std::vector<float>(static_cast<std::size_t>(shape.experts * std::max(shape.hidden, shape.inter)), 0.1f))) {
+        unscale_(put(
+            device, std::vector<float>(static_cast<std::size_t>(shape.experts) * 3, format.mx ? 0x1p19f * 0.05f : 0x1p19f * 0.5f))),
+        bias_(
+            put(device, std::vector<float>(static_cast<std::size_t>(shape.experts * std::max(shape.hidden, shape.inter)), 0.1f))) {
     problem_.experts = problem_.local_count = shape.experts;
     problem_.top_k = shape.top_k;
     problem_.hidden = shape.hidden;
@@ -177,7 +181,8 @@ class Layer {
     args.partial = partial.as<float>();
     args.state = state.as<std::uint32_t>();
     const CudaGraph graph(stream_, [&] {
-      for (int call = 0; call < calls; ++call) launch(args, on_ids.as<std::int32_t>() + static_cast<std::size_t>(call) * pairs, call);
+      for (int call = 0; call < calls; ++call)
+        launch(args, on_ids.as<std::int32_t>() + static_cast<std::size_t>(call) * pairs, call);
     });
     const double us = Timer(stream_).median(graph) / calls;
     check_finite(out, x.size());
@@ -242,10 +247,11 @@ void write_json(const std::string& path, const std::string& device, double read,
   out << fmt::format("{{\"device\": \"{}\", \"read_gb_per_s\": {:.0f}, \"results\": [\n", device, read);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Result& r = all[i];
-    out << fmt::format("{{\"shape\": \"{}\", \"format\": \"{}\", \"tokens\": {}, \"active\": {:.2f}, \"mb\": {:.2f}, \"us\": {:.2f}, "
-                       "\"gb_per_s\": {:.0f}, \"of_read\": {:.3f}}}{}\n",
-                       r.shape, r.format, r.tokens, r.active, r.megabytes, r.microseconds, r.gigabytes_per_second, r.of_read,
-                       i + 1 < all.size() ? "," : "");
+    out << fmt::format(
+        "{{\"shape\": \"{}\", \"format\": \"{}\", \"tokens\": {}, \"active\": {:.2f}, \"mb\": {:.2f}, \"us\": {:.2f}, "
+        "\"gb_per_s\": {:.0f}, \"of_read\": {:.3f}}}{}\n",
+        r.shape, r.format, r.tokens, r.active, r.megabytes, r.microseconds, r.gigabytes_per_second, r.of_read,
+        i + 1 < all.size() ? "," : "");
   }
   out << "]}\n";
 }

@@ -1,7 +1,8 @@
-// How fast this device's memory can be read by bulk copies: one block on every multiprocessor, a ring of chunks, nothing done with them.
+// How fast this device's memory can be read by bulk copies: one block on every multiprocessor, a ring of chunks, nothing done with
+// them.
+#include "bench/read_bandwidth.h"
 #include "device/cuda/stream_cuda.h"
 #include "kernels/cuda/common/bulk_copy.cuh"
-#include "bench/read_bandwidth.h"
 
 namespace conclave::bench {
 namespace {

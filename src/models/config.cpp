@@ -62,15 +62,16 @@ RopeConfig parse_rope(ConfigReader& model, ConfigReader& rope, std::int64_t max_
   if (out.type == "default") return out;
   // Where transformers has no default for a number, neither do we.
   const auto unless = [&](bool needed, double fallback) { return needed ? std::nullopt : std::optional(fallback); };
-  out.factor = rope.number({"factor"}, 1.0, kLarge, unless(out.type != "longrope", 1.0));
   const bool llama3 = out.type == "llama3";
+  out.factor = rope.number({"factor"}, 1.0, kLarge, unless(llama3 || out.type == "linear" || out.type == "yarn", 1.0));
   out.low_freq_factor = rope.number({"low_freq_factor"}, 1e-6, kLarge, unless(llama3, 1.0));
   out.high_freq_factor = rope.number({"high_freq_factor"}, 1e-6, kLarge, unless(llama3, 4.0));
   out.beta_fast = rope.number({"beta_fast"}, 1e-6, kLarge, 32.0);
   out.beta_slow = rope.number({"beta_slow"}, 1e-6, kLarge, 1.0);
   if (llama3 && rope.find({"low_freq_factor"}) != nullptr && rope.find({"high_freq_factor"}) != nullptr &&
-      out.low_freq_factor >= out.high_freq_factor)
-    rope.problem(fmt::format("low_freq_factor {} must be below high_freq_factor {}", out.low_freq_factor, out.high_freq_factor));
+      out.low_freq_factor > out.high_freq_factor)
+    rope.problem(
+        fmt::format("low_freq_factor {} must not be above high_freq_factor {}", out.low_freq_factor, out.high_freq_factor));
   if (out.type == "yarn" && out.beta_fast < out.beta_slow)
     rope.problem(fmt::format("beta_fast {} must not be below beta_slow {}", out.beta_fast, out.beta_slow));
   if (out.type == "yarn" && out.theta <= 1.0) rope.problem("rope_theta must be above 1 for yarn");

@@ -7,8 +7,8 @@ namespace conclave::moe {
 
 class DeviceCall {
  public:
-  // Copies the inputs of a contiguous call in host memory; every bit of the device's output is set, so that what a kernel leaves out
-  // shows. Throws Error{out_of_memory, device}.
+  // Copies the inputs of a contiguous call in host memory; every bit of the device's output is set, so that what a kernel leaves
+  // out shows. Throws Error{out_of_memory, device}.
   DeviceCall(const MoeCall& host, Device& device);
 
   const MoeCall& call() const { return call_; }

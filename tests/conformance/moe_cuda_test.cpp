@@ -1,5 +1,5 @@
-// The conformance cases on a GPU: what its backends can run agrees with the reference on a CPU, twice the same. Cases are asked as a
-// GPU is asked: bf16 in and out, plain weights as NVFP4. Needs a GPU: ctest -L gpu.
+// The conformance cases on a GPU: what its backends can run agrees with the reference on a CPU, twice the same. Cases are asked as
+// a GPU is asked: bf16 in and out, plain weights as NVFP4. Needs a GPU: ctest -L gpu.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -60,7 +60,8 @@ MoeCase as_gpus_are_asked(MoeCase c) {
 std::vector<MoeCase> gpu_cases() {
   std::vector<MoeCase> all;
   for (const MoeCase& c : all_moe_cases()) all.push_back(as_gpus_are_asked(c));
-  // Sizes where rounds, chunks and groups of pairs are full: several rounds of items for a block, experts with more than eight tokens.
+  // Sizes where rounds, chunks and groups of pairs are full: several rounds of items for a block, experts with more than eight
+  // tokens.
   MoeProblem p = small_problem();
   p.io = DType::bf16;
   p.weights = kNvfp4;
@@ -101,7 +102,8 @@ Worst& worst_cell() {
 class PrintWorstCell : public testing::Environment {
  public:
   void TearDown() override {
-    if (worst_cell().part >= 0.0) fmt::print("worst cell: {} ({:.1f}% of the tolerance)\n", worst_cell().cell, 100.0 * worst_cell().part);
+    if (worst_cell().part >= 0.0)
+      fmt::print("worst cell: {} ({:.1f}% of the tolerance)\n", worst_cell().cell, 100.0 * worst_cell().part);
   }
 };
 const auto* const kPrint = testing::AddGlobalTestEnvironment(new PrintWorstCell);
@@ -127,7 +129,8 @@ void expect_agreement(const MoeCase& c, const MoeKernel& kernel, const MoeKernel
   Bytes got = run_on_gpu(kernel, call);
   const RowError error = worst_row(TensorView(got.data(), call.out.dtype, call.out.shape), call.out);
   const double allowed = tolerance_of(c.problem) + kernel.rounding();
-  const std::string cell = fmt::format("{}, {} tokens{}: relative error {:.2e}", c.name, tokens, skewed ? ", skewed" : "", error.error);
+  const std::string cell =
+      fmt::format("{}, {} tokens{}: relative error {:.2e}", c.name, tokens, skewed ? ", skewed" : "", error.error);
   EXPECT_LE(error.error, allowed) << cell << ", token " << error.row;
   if (error.error / allowed > worst_cell().part) worst_cell() = {error.error / allowed, cell};
   EXPECT_EQ(run_on_gpu(kernel, call), got) << tokens << " tokens, a second time";
@@ -231,7 +234,8 @@ TEST(RoutingOnGpu, IsTheReferences) {
       device.copy(reinterpret_cast<std::byte*>(weights.data()), on_weights.data(), words * 4);
       for (int t = 0; t < kTokens; ++t) {
         const auto at = static_cast<std::size_t>(t * k), n = static_cast<std::size_t>(k);
-        route_row(m.spec, {&*row(t), static_cast<std::size_t>(experts)}, m.spec.selection_bias ? std::span<const float>(bias) : std::span<const float>(),
+        route_row(m.spec, {&*row(t), static_cast<std::size_t>(experts)},
+                  m.spec.selection_bias ? std::span<const float>(bias) : std::span<const float>(),
                   std::span(expected_ids).subspan(at, n), std::span(expected).subspan(at, n));
         for (std::size_t j = at; j < at + n; ++j) {
           ASSERT_EQ(ids[j], expected_ids[j]) << m.name << ", " << experts << " experts, token " << t << ", choice " << j - at;

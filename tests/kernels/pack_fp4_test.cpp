@@ -15,7 +15,8 @@ Fp4Source random_source(std::int64_t rows, std::int64_t cols, std::int64_t scale
   Fp4Source out{rows, cols, {}, {}};
   for (std::int64_t i = 0; i < rows * cols; ++i) out.codes.push_back({static_cast<std::uint8_t>(random() & 15)});
   for (std::int64_t i = 0; i < rows * ((cols + scale_cols - 1) / scale_cols); ++i)
-    out.scales.push_back(static_cast<std::uint8_t>(lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest + 1))));
+    out.scales.push_back(
+        static_cast<std::uint8_t>(lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest + 1))));
   return out;
 }
 
@@ -51,7 +52,8 @@ TEST(PackFp4, Nvfp4ComesBackExactly) {
         for (std::int64_t col = 0; col < 2 * kUnitCols; ++col) {
           const bool inside = first + row < kRows && col < kCols;
           const Fp4Source& m = *sources[tile];
-          const float expected = inside ? code_of(m, first + row, col) * f8e4m3{scale_of(m, first + row, col, 16)}.to_float() : 0.0f;
+          const float expected =
+              inside ? code_of(m, first + row, col) * f8e4m3{scale_of(m, first + row, col, 16)}.to_float() : 0.0f;
           ASSERT_EQ(unpack_nvfp4(out.data(), tile, row, col), expected) << first << ' ' << tile << ' ' << row << ' ' << col;
         }
   }
@@ -66,7 +68,8 @@ TEST(PackFp4, Mxfp4ComesBackExactly) {
     for (int row = 0; row < kTileRows; ++row)
       for (std::int64_t col = 0; col < kCols; ++col) {
         const float scale = f8e8m0{scale_of(m, tile * 16 + row, col, 32)}.to_float();
-        ASSERT_EQ(unpack_mxfp4(out.data(), tile, row, col) * 0x1p13f, code_of(m, tile * 16 + row, col) * scale) << tile << row << col;
+        ASSERT_EQ(unpack_mxfp4(out.data(), tile, row, col) * 0x1p13f, code_of(m, tile * 16 + row, col) * scale)
+            << tile << row << col;
       }
 }
 

@@ -1,6 +1,6 @@
-// 4-bit experts of few tokens on an NVIDIA GPU of compute capability 9.0: one kernel for the call, weights decoded on their way to the
-// tensor cores, activations in bf16. Its answers about machines do not depend on whether this build can run it: without CUDA there is
-// no device to build it on.
+// 4-bit experts of few tokens on an NVIDIA GPU of compute capability 9.0: one kernel for the call, weights decoded on their way to
+// the tensor cores, activations in bf16. Its answers about machines do not depend on whether this build can run it: without CUDA
+// there is no device to build it on.
 #include <fmt/format.h>
 
 #include "moe/backend.h"
@@ -23,8 +23,9 @@ class CudaLatencyBackend final : public MoeBackend {
     support.need(caps.cuda && caps.compute_capability == kCapability, Why::device, "runs on GPUs of compute capability 9.0 only");
     support.need(p.weights == kNvfp4 || p.weights == kMxfp4, Why::quant,
                  fmt::format("has kernels for nvfp4 and mxfp4, not for {}", to_string(p.weights)));
-    support.need(p.activations == kF32, Why::quant,
-                 fmt::format("keeps activations in bf16, {} were asked for (weight-only is activations f32)", to_string(p.activations)));
+    support.need(
+        p.activations == kF32, Why::quant,
+        fmt::format("keeps activations in bf16, {} were asked for (weight-only is activations f32)", to_string(p.activations)));
     support.need(p.io == DType::bf16, Why::dtype, fmt::format("hidden states must be bf16, they are {}", to_string(p.io)));
     support.need(p.router_logits == DType::f32 || p.router_logits == DType::bf16, Why::dtype,
                  fmt::format("router logits must be f32 or bf16, they are {}", to_string(p.router_logits)));

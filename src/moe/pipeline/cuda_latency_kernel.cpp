@@ -54,7 +54,8 @@ float unscale_of(const Format& format, const QuantMatrix& m, const cuda::Fp4Sour
 // All pairs of tiles of an expert's two sources: the same rows of both, or, of one source twice, neighbouring tiles.
 std::vector<std::byte> pack(const Format& format, const cuda::Fp4Source& a, const cuda::Fp4Source& b) {
   const bool single = &a == &b;
-  const std::int64_t rows = single ? 2 * cuda::kTileRows : cuda::kTileRows, pairs = ceil_div(a.rows, rows), bytes = format.pair_bytes(a.cols);
+  const std::int64_t rows = single ? 2 * cuda::kTileRows : cuda::kTileRows, pairs = ceil_div(a.rows, rows),
+                     bytes = format.pair_bytes(a.cols);
   std::vector<std::byte> out(static_cast<std::size_t>(pairs * bytes));
   const int largest[2] = {largest_scale(a), largest_scale(b)};
   const cuda::Fp4Source* const sources[2] = {&a, &b};
@@ -112,7 +113,9 @@ class CudaLatencyKernel final : public MoeKernel {
     }
   }
 
-  std::string describe() const override { return fmt::format("sm_90 kernel, {} packed, bf16 activations", to_string(problem_.weights)); }
+  std::string describe() const override {
+    return fmt::format("sm_90 kernel, {} packed, bf16 activations", to_string(problem_.weights));
+  }
   // An expert's inner values are rounded to bf16.
   double rounding() const noexcept override { return 0x1p-9; }
   bool in_place() const noexcept override { return false; }
@@ -121,14 +124,16 @@ class CudaLatencyKernel final : public MoeKernel {
   void upload(const ExpertWeights& weights, Device& device) {
     const MoeProblem& p = problem_;
     const std::int64_t inner_pairs = ceil_div(p.inter, p.activation.gated ? 16 : 32), outer_pairs = ceil_div(p.hidden, 32);
-    const std::int64_t inner_bytes = inner_pairs * format_.pair_bytes(p.hidden), outer_bytes = outer_pairs * format_.pair_bytes(p.inter);
+    const std::int64_t inner_bytes = inner_pairs * format_.pair_bytes(p.hidden),
+                       outer_bytes = outer_pairs * format_.pair_bytes(p.inter);
     gate_up_ = device.allocate(static_cast<std::size_t>(inner_bytes * p.local_count));
     down_ = device.allocate(static_cast<std::size_t>(outer_bytes * p.local_count));
     blocks_ = format_.prepare();
     std::vector<float> unscale, gate_bias, up_bias, down_bias;
     for (std::size_t i = 0; i < weights.experts.size(); ++i) {
       const Expert& e = weights.experts[i];
-      const cuda::Fp4Source up = read_matrix(e.up), gate = p.activation.gated ? read_matrix(e.gate) : cuda::Fp4Source{}, down = read_matrix(e.down);
+      const cuda::Fp4Source up = read_matrix(e.up), gate = p.activation.gated ? read_matrix(e.gate) : cuda::Fp4Source{},
+                            down = read_matrix(e.down);
       const std::vector<std::byte> inner = pack(format_, p.activation.gated ? gate : up, up), outer = pack(format_, down, down);
       CONCLAVE_CHECK(std::ssize(inner) == inner_bytes && std::ssize(outer) == outer_bytes);
       device.copy(gate_up_.data() + static_cast<std::int64_t>(i) * inner_bytes, inner.data(), inner.size());

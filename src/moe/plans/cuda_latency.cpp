@@ -9,7 +9,8 @@
 namespace conclave::moe {
 namespace {
 
-// Most parts: each costs a write and a read of float32 results. Fewest units of one: beginning an item takes as long as a few units.
+// Most parts: each costs a write and a read of float32 results. Fewest units of one: beginning an item takes as long as a few
+// units.
 constexpr std::int64_t kMostChunks = 8, kFewestUnits = 8;
 // Work a part more must save to be worth it.
 constexpr double kWorthwhile = 0.03;

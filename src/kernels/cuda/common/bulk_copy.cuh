@@ -4,12 +4,13 @@
 
 namespace conclave::cuda {
 
-// One thread asks the copy engine. Both addresses and `bytes` are multiples of 16; completion is counted on `barrier`, which expects the bytes.
+// One thread asks the copy engine. Both addresses and `bytes` are multiples of 16; completion is counted on `barrier`, which
+// expects the bytes.
 __device__ __forceinline__ void bulk_copy(void* shared, const void* global, std::uint32_t bytes, std::uint64_t* barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   shared_address(shared)),
-               "l"(global), "r"(bytes), "r"(shared_address(barrier))
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(shared)),
+      "l"(global), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
 }
 
 // Four bytes, by this thread.

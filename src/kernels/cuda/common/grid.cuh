@@ -21,8 +21,8 @@ __device__ __forceinline__ void add_release(std::uint32_t* p, std::uint32_t valu
 // A barrier of all blocks, which are resident at once (a cooperative launch). What any thread wrote before is visible to all after.
 class GridBarrier {
  public:
-  // `counter` starts a kernel at a multiple of the number of blocks, and so it ends. To be made before this block's first wait(): the
-  // counter cannot have passed the next multiple by then.
+  // `counter` starts a kernel at a multiple of the number of blocks, and so it ends. To be made before this block's first wait():
+  // the counter cannot have passed the next multiple by then.
   __device__ __forceinline__ explicit GridBarrier(std::uint32_t* counter) : counter_(counter) {
     if (threadIdx.x == 0) asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(seen_) : "l"(counter) : "memory");
   }

@@ -7,8 +7,8 @@
 //   4. down: partial[chunk][pair] = weight * down inner, 32 rows an item;
 //   5. another barrier, behind which the parts of each token are added, in the order of its choices.
 //
-// Weights are the A operand of the tensor cores, decoded in registers; up to eight pairs of one expert are the columns of B, read where
-// they lie (the L1 cache holds them). No sum depends on which block or warp came first.
+// Weights are the A operand of the tensor cores, decoded in registers; up to eight pairs of one expert are the columns of B, read
+// where they lie (the L1 cache holds them). No sum depends on which block or warp came first.
 #include "kernels/cuda/common/grid.cuh"
 #include "kernels/cuda/moe/activation.cuh"
 #include "kernels/cuda/moe/fp4_decode.cuh"
@@ -17,7 +17,7 @@
 namespace conclave::cuda {
 
 inline constexpr int kThreads = 32 * kWarps;
-inline constexpr int kSlots = 3;                                 // of a warp's ring; more gained nothing
+inline constexpr int kSlots = 3;                                       // of a warp's ring; more gained nothing
 inline constexpr int kSegment = kUnitTiles * kTileRows * kGroupPairs;  // sums of one item by one warp
 
 template <int kUnitBytes>
@@ -100,7 +100,8 @@ class ExpertsLatency {
     const int inner_pairs = args.activation.gated ? args.inter_size / 16 : (args.inter_size + 31) / 32;
     const int outer_pairs = (args.hidden_size + 31) / 32, chunks = args.down_chunks;
     inner_ = {args.gate_up, inner_pairs, 1, (args.hidden_size + kUnitCols - 1) / kUnitCols, groups * inner_pairs};
-    outer_ = {args.down, outer_pairs, chunks, (args.inter_size + kUnitCols - 1) / kUnitCols / chunks, groups * chunks * outer_pairs};
+    outer_ = {args.down, outer_pairs, chunks, (args.inter_size + kUnitCols - 1) / kUnitCols / chunks,
+              groups * chunks * outer_pairs};
   }
 
   __device__ __forceinline__ void run_phases() {
@@ -152,8 +153,8 @@ class ExpertsLatency {
 
   // Sums all items of a phase for this block's warps, and calls put(item, column of B, row, sums of both tiles) for each result.
   template <class Put>
-  __device__ __forceinline__ void sum_runs(const Phase& phase, const bf16* rows, std::int64_t stride, bool of_tokens, int cols, Walk& inner,
-                                           Walk& outer, Put put) {
+  __device__ __forceinline__ void sum_runs(const Phase& phase, const bf16* rows, std::int64_t stride, bool of_tokens, int cols,
+                                           Walk& inner, Walk& outer, Put put) {
     int segment = 0;
     for (RunWalk run(phase, warp_); run.begin < run.end; run.next()) {
       const Item item = run.item();
@@ -215,8 +216,8 @@ class ExpertsLatency {
           make_float4(sums[tile][0], sums[tile][1], sums[tile][2], sums[tile][3]);
   }
 
-  // Adds what the warps kept of the shared items, in their order, one item by each warp. The first of an item's warps may have begun with
-  // the item before.
+  // Adds what the warps kept of the shared items, in their order, one item by each warp. The first of an item's warps may have
+  // begun with the item before.
   template <class Put>
   __device__ __forceinline__ void finish_rest(const Phase& phase, const Rest& rest, Put put) {
     if (warp_ >= rest.items) return;
@@ -252,7 +253,8 @@ class ExpertsLatency {
     bf16* out = args_.inner + static_cast<std::int64_t>(pair) * size;
     if (args_.activation.gated) {
       const int i = item.pair * kTileRows + row;
-      out[i] = to_bf16(activate(args_.activation, value(first, unscale[0], args_.gate_bias, i), value(second, unscale[1], args_.up_bias, i)));
+      out[i] = to_bf16(
+          activate(args_.activation, value(first, unscale[0], args_.gate_bias, i), value(second, unscale[1], args_.up_bias, i)));
       return;
     }
     const int i = item.pair * kUnitTiles * kTileRows + row, j = i + kTileRows;

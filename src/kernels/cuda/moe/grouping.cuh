@@ -1,6 +1,6 @@
 #pragma once
-// (token, choice) pairs brought together by expert, in groups of at most eight: the columns of one tensor core product. Every block does
-// it for itself, by a stable counting sort, so that results never depend on chance.
+// (token, choice) pairs brought together by expert, in groups of at most eight: the columns of one tensor core product. Every block
+// does it for itself, by a stable counting sort, so that results never depend on chance.
 #include "kernels/cuda/moe/launch.h"
 
 namespace conclave::cuda {
@@ -8,9 +8,9 @@ namespace conclave::cuda {
 inline constexpr int kGroupPairs = 8;
 
 struct Groups {
-  std::int16_t expert_of[kMaxCallPairs];  // of a pair: local expert, -1: none
-  std::int16_t pair_at[kMaxCallPairs];    // pairs by expert, then by number
-  std::int16_t token_at[kMaxCallPairs];   // and their tokens
+  std::int16_t expert_of[kMaxCallPairs];                                           // of a pair: local expert, -1: none
+  std::int16_t pair_at[kMaxCallPairs];                                             // pairs by expert, then by number
+  std::int16_t token_at[kMaxCallPairs];                                            // and their tokens
   std::int16_t expert[kMaxCallPairs], first[kMaxCallPairs], count[kMaxCallPairs];  // of a group; first: position in pair_at
   std::int32_t groups;
 };
@@ -75,7 +75,8 @@ __device__ __forceinline__ void group_few_pairs(const ExpertsArgs& args, Groups&
 
 // By all threads of a block of kThreads. scratch: grouping_scratch_words(); rank and warp_sums: kMaxCallPairs and 32 entries.
 template <int kThreads>
-__device__ __forceinline__ void group_pairs(const ExpertsArgs& args, Groups& groups, int* scratch, std::int16_t* rank, int* warp_sums) {
+__device__ __forceinline__ void group_pairs(const ExpertsArgs& args, Groups& groups, int* scratch, std::int16_t* rank,
+                                            int* warp_sums) {
   const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32, experts = args.local_count;
   if (args.tokens * args.top_k <= 32) {
     if (warp == 0) group_few_pairs(args, groups);

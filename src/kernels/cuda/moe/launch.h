@@ -27,8 +27,8 @@ struct ExpertsArgs {
   const std::byte* down = nullptr;
   const float* unscale = nullptr;  // [local_count, 3]: what turns sums of gate, up, down into values
   const float *gate_bias = nullptr, *up_bias = nullptr, *down_bias = nullptr;  // [local_count, I | I | H], or null
-  const bf16* hidden = nullptr;    // [tokens, H]; rows 16-byte aligned
-  bf16* out = nullptr;             // [tokens, H], overwritten
+  const bf16* hidden = nullptr;                                                // [tokens, H]; rows 16-byte aligned
+  bf16* out = nullptr;                                                         // [tokens, H], overwritten
   const std::int32_t* ids = nullptr;  // [tokens, top_k], of the model; those that are not local contribute nothing
   const float* weights = nullptr;     // [tokens, top_k]
   bf16* inner = nullptr;              // [pairs, I]
@@ -37,8 +37,8 @@ struct ExpertsArgs {
   std::int64_t hidden_stride = 0, out_stride = 0;
   std::int32_t tokens = 0, top_k = 0, experts = 0, local_first = 0, local_count = 0;
   std::int32_t hidden_size = 0, inter_size = 0;  // H and I, multiples of 16
-  std::int32_t down_chunks = 1;  // parts that the columns of down are summed in; divides ceil(I / 128)
-  std::int32_t blocks = 0;       // of the grid: what prepare_experts_*() returned
+  std::int32_t down_chunks = 1;                  // parts that the columns of down are summed in; divides ceil(I / 128)
+  std::int32_t blocks = 0;                       // of the grid: what prepare_experts_*() returned
   bool weight_on_input = false;
   ActivationArgs activation;
 };

@@ -20,15 +20,14 @@ constexpr std::array<std::array<std::uint32_t, 16>, 8> make_code_table() {
   for (int slot = 0; slot < 8; ++slot)
     for (int code = 0; code < 16; ++code)
       for (int b = 0; b < 4; ++b)
-        if ((code >> b & 1) != 0) table[static_cast<std::size_t>(slot)][static_cast<std::size_t>(code)] |= 1u << code_bit(slot / 2, slot % 2, kBits[b]);
+        if ((code >> b & 1) != 0)
+          table[static_cast<std::size_t>(slot)][static_cast<std::size_t>(code)] |= 1u << code_bit(slot / 2, slot % 2, kBits[b]);
   return table;
 }
 constexpr auto kCodeTable = make_code_table();
 
 // Where the word of (tile, step, lane) lies in a unit.
-constexpr int word_offset(int tile, int step, int lane) {
-  return ((tile * 2 + step / 4) * kLanes + lane) * 16 + step % 4 * 4;
-}
+constexpr int word_offset(int tile, int step, int lane) { return ((tile * 2 + step / 4) * kLanes + lane) * 16 + step % 4 * 4; }
 
 // Row and column within a tile of the code in register r, half h of a lane's step.
 constexpr int row_of(int lane, int r) { return lane / 4 + (r % 2) * 8; }
@@ -40,7 +39,8 @@ std::uint8_t normal_scale(std::uint8_t bits) {
   if (magnitude == 0) return 0;
   if (exponent != 0) return static_cast<std::uint8_t>((exponent - 7 + Nvfp4Units::kExponentBias) << 3 | fraction);
   const auto top = static_cast<unsigned>(std::bit_width(fraction)) - 1;  // fraction * 2^-9 = 1.xx * 2^(top - 9)
-  return static_cast<std::uint8_t>((top + static_cast<unsigned>(Nvfp4Units::kExponentBias) - 9) << 3 | (fraction << (3 - top) & 7u));
+  return static_cast<std::uint8_t>((top + static_cast<unsigned>(Nvfp4Units::kExponentBias) - 9) << 3 |
+                                   (fraction << (3 - top) & 7u));
 }
 
 struct Tile {
@@ -66,7 +66,8 @@ void pack_codes(std::byte* unit, std::int64_t first_col, CodeAt code_at) {
       for (int lane = 0; lane < kLanes; ++lane) {
         std::uint32_t word = 0;
         for (int slot = 0; slot < 8; ++slot)
-          word |= kCodeTable[static_cast<std::size_t>(slot)][code_at(tile, row_of(lane, slot / 2), first_col + col_of(lane, step, slot / 2, slot % 2))];
+          word |= kCodeTable[static_cast<std::size_t>(slot)]
+                            [code_at(tile, row_of(lane, slot / 2), first_col + col_of(lane, step, slot / 2, slot % 2))];
         std::memcpy(unit + word_offset(tile, step, lane), &word, sizeof word);
       }
 }
@@ -83,7 +84,9 @@ float unpack_code(const std::byte* unit, int tile, int row, std::int64_t col) {
   return e2m1{static_cast<std::uint8_t>(code)}.to_float();
 }
 
-int nvfp4_scale_offset(int tile, int row, int block) { return (tile * kLanes + row % 8 * 4 + block / 2) * 4 + row / 8 * 2 + block % 2; }
+int nvfp4_scale_offset(int tile, int row, int block) {
+  return (tile * kLanes + row % 8 * 4 + block / 2) * 4 + row / 8 * 2 + block % 2;
+}
 int mxfp4_scale_offset(int tile, int row, int block) { return (row % 8 * 4 + block) * 4 + tile * 2 + row / 8; }
 
 }  // namespace
@@ -108,7 +111,8 @@ void pack_nvfp4_pair(const Fp4Source* const (&sources)[2], const std::int64_t (&
   }
 }
 
-void pack_mxfp4_pair(const Fp4Source* const (&sources)[2], const std::int64_t (&tile_rows)[2], const int (&largest)[2], std::byte* out) {
+void pack_mxfp4_pair(const Fp4Source* const (&sources)[2], const std::int64_t (&tile_rows)[2], const int (&largest)[2],
+                     std::byte* out) {
   constexpr int kBlocks = kUnitCols / Mxfp4Units::kScaleCols;
   const Tile tiles[2] = {{*sources[0], tile_rows[0], Mxfp4Units::kScaleCols}, {*sources[1], tile_rows[1], Mxfp4Units::kScaleCols}};
   for (std::int64_t first = 0; first < sources[0]->cols; first += kUnitCols, out += Mxfp4Units::kBytes) {

@@ -12,7 +12,7 @@ namespace conclave::cuda {
 // Rows [first_row, first_row + rows) of a matrix as published, row by row.
 struct Fp4Source {
   std::int64_t rows = 0, cols = 0;
-  std::vector<e2m1> codes;         // [rows, cols]
+  std::vector<e2m1> codes;           // [rows, cols]
   std::vector<std::uint8_t> scales;  // [rows, cols / 16] E4M3, or [rows, ceil(cols / 32)] E8M0
 };
 
@@ -23,7 +23,8 @@ std::int64_t mxfp4_pair_bytes(std::int64_t cols);
 // One pair of tiles: rows [tile_rows[i], tile_rows[i] + 16) of source i become tile i; rows and columns off the end are zeros.
 void pack_nvfp4_pair(const Fp4Source* const (&sources)[2], const std::int64_t (&tile_rows)[2], std::byte* out);
 // largest: the largest of each source's scale bytes; what turns sums into values then is 2^19 * 2^(largest - 127).
-void pack_mxfp4_pair(const Fp4Source* const (&sources)[2], const std::int64_t (&tile_rows)[2], const int (&largest)[2], std::byte* out);
+void pack_mxfp4_pair(const Fp4Source* const (&sources)[2], const std::int64_t (&tile_rows)[2], const int (&largest)[2],
+                     std::byte* out);
 
 // The value of element (row, col) of tile `tile` as the kernels decode it, NVFP4 without the matrix scale, MXFP4 relative to
 // 2^(largest - 127): for tests.

@@ -99,9 +99,11 @@ __device__ void keep_best_groups(const RouteArgs& args, float* keys, float* grou
 
 __global__ void __launch_bounds__(32) route_topk(const __grid_constant__ RouteArgs args) {
   extern __shared__ float memory[];
-  float *logits = memory, *scores = memory + args.experts, *keys = memory + 2 * args.experts, *group_keys = memory + 3 * args.experts;
+  float *logits = memory, *scores = memory + args.experts, *keys = memory + 2 * args.experts,
+        *group_keys = memory + 3 * args.experts;
   const int lane = static_cast<int>(threadIdx.x), token = static_cast<int>(blockIdx.x), n = args.experts, k = args.top_k;
-  for (std::int64_t i = static_cast<std::int64_t>(token) * 32 + lane; i < args.state_words; i += static_cast<std::int64_t>(gridDim.x) * 32)
+  for (std::int64_t i = static_cast<std::int64_t>(token) * 32 + lane; i < args.state_words;
+       i += static_cast<std::int64_t>(gridDim.x) * 32)
     args.state[i] = 0;
 
   const std::int64_t row = token * args.logits_stride;
@@ -171,7 +173,8 @@ __global__ void __launch_bounds__(32) route_topk(const __grid_constant__ RouteAr
 }  // namespace
 
 void launch_route(const RouteArgs& args, Stream& stream) noexcept {
-  const std::size_t bytes = (3 * static_cast<std::size_t>(args.experts) + 2 * static_cast<std::size_t>(args.groups)) * sizeof(float);
+  const std::size_t bytes =
+      (3 * static_cast<std::size_t>(args.experts) + 2 * static_cast<std::size_t>(args.groups)) * sizeof(float);
   cudaError_t status = cudaFuncSetAttribute(route_topk, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   if (status == cudaSuccess) {
     route_topk<<<static_cast<unsigned>(args.tokens), 32, bytes, static_cast<CudaStream&>(stream).handle()>>>(args);

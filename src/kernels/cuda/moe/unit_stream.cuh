@@ -1,8 +1,8 @@
 #pragma once
 // Which units of the packed weights a warp multiplies, in order, and the ring in shared memory through which they come.
 //
-// A phase has items: (group, part of the columns, pair of tiles) of so many units. Block b takes items b, b + grid, ... Sixteen at a time
-// they go to its warps whole, so that no warp waits for another; the units of the rest are dealt to all warps in equal runs.
+// A phase has items: (group, part of the columns, pair of tiles) of so many units. Block b takes items b, b + grid, ... Sixteen at
+// a time they go to its warps whole, so that no warp waits for another; the units of the rest are dealt to all warps in equal runs.
 #include "kernels/cuda/common/bulk_copy.cuh"
 #include "kernels/cuda/moe/grouping.cuh"
 
