@@ -2,9 +2,7 @@
 
 #include <cmath>
 
-#include "checkpoint/dummy_checkpoint.h"
-#include "device/device.h"
-#include "ops/ops.h"
+#include "models/model_files.h"
 
 namespace conclave::cli {
 
@@ -32,10 +30,7 @@ ModelWork work_of(const ModelConfig& config, const ModelReport& report) {
 
 ModelWork work_of(std::shared_ptr<const FileSet> files) {
   const ModelConfig config = describe_model(*files).config;
-  const auto device = open_cpu_device(1);
-  const auto ops = make_reference_ops();
-  const auto weights = open_dummy_checkpoint(std::move(files), DummyValues::none);
-  return work_of(config, plan_model(*weights, {.device = *device, .ops = *ops, .moe_backend = "reference"}));
+  return work_of(config, plan_configuration(std::move(files)));
 }
 
 }  // namespace conclave::cli

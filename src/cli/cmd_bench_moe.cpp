@@ -14,9 +14,7 @@
 #include "cli/number_check.h"
 #include "conclave/error.h"
 #include "io/json.h"
-#include "models/model.h"
 #include "models/model_files.h"
-#include "ops/ops.h"
 
 namespace conclave::cli {
 namespace {
@@ -46,10 +44,7 @@ std::vector<std::int64_t> tokens_of(const MoeFlags& flags) {
 }
 
 moe::MoeProblem of_model(const MoeFlags& flags) {
-  const auto device = open_cpu_device(1);
-  const auto ops = make_reference_ops();
-  const auto weights = open_weights(open_files(flags.model, "dummy"), "dummy", DummyValues::none);
-  const ModelReport report = plan_model(*weights, {.device = *device, .ops = *ops, .moe_backend = "reference"});
+  const ModelReport report = plan_configuration(open_files(flags.model, "dummy"));
   if (report.experts.empty()) throw Error(Errc::bad_input, "the model has no experts; --shape takes one of those that do");
   return report.experts.front().problem;
 }

@@ -74,7 +74,7 @@ int inspect(const InspectFlags& flags) {
   const auto checkpoint = open_weights(files, flags.load_format, DummyValues::none);
   const auto device = open_cpu_device(flags.threads);
   const auto ops = make_cpu_ops(device->caps());
-  const ModelReport report = plan_model(*checkpoint, {*device, *ops, flags.moe_backend});
+  const ModelReport report = plan_model(*checkpoint, {*device, *ops, flags.moe_backend})->report();
   print_description(describe_model(*files), report.size, *files);
   print_tensors(*checkpoint, flags.tensors);
   print_size(report.size);

@@ -37,9 +37,9 @@ std::unique_ptr<Model> load_model(const Checkpoint& checkpoint, LoadContext& con
   return architecture_of(description.config).load(description.config, checkpoint, description.quant, context);
 }
 
-ModelReport plan_model(const Checkpoint& checkpoint, LoadContext context) {
+std::unique_ptr<Model> plan_model(const Checkpoint& checkpoint, LoadContext context) {
   context.plan_only = true;
-  return load_model(checkpoint, context)->report();
+  return load_model(checkpoint, context);
 }
 
 ModelDescription describe_model(const FileSet& files) {

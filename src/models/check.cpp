@@ -24,7 +24,7 @@ std::optional<ModelReport> plan(const Checkpoint& weights, LoadContext context, 
   context.moe_backend = "reference";
   context.all_problems = &found;
   try {
-    return plan_model(weights, context);
+    return plan_model(weights, context)->report();
   } catch (const Error& e) {
     if (e.code() == Errc::cancelled) throw;
     if (found.empty()) found = problems_of(e);

@@ -124,7 +124,8 @@ ModelDescription describe_model(const FileSet&);
 std::unique_ptr<Model> load_model(const Checkpoint&, LoadContext&);
 
 // The same without reading weights: everything is named, checked and decided. Throws the same errors. Of a dummy checkpoint
-// without values this is what config.json alone says, and the checkpoint lists the tensors afterwards.
-ModelReport plan_model(const Checkpoint&, LoadContext);
+// without values this is what config.json alone says, and the checkpoint lists the tensors afterwards. The model has its report and
+// its sizes and cannot run; the context's device and ops must outlive it.
+std::unique_ptr<Model> plan_model(const Checkpoint&, LoadContext);
 
 }  // namespace conclave

@@ -9,7 +9,6 @@
 #include "device/memory.h"
 #include "hub/model_source.h"
 #include "models/embedded.h"
-#include "models/model.h"
 #include "ops/ops.h"
 
 namespace conclave {
@@ -19,10 +18,7 @@ double gigabytes(double bytes) { return bytes / 1e9; }
 
 // The sizes are those of a plan, which takes no memory.
 void refuse_beyond(double memory, const std::shared_ptr<const FileSet>& files, const CacheAsked& asked) {
-  const auto device = open_cpu_device(1);
-  const auto ops = make_reference_ops();
-  const auto table = open_dummy_checkpoint(files, DummyValues::none);
-  const ModelSize size = plan_model(*table, {.device = *device, .ops = *ops, .moe_backend = "reference"}).size;
+  const ModelSize size = plan_configuration(files).size;
   const auto weights = static_cast<double>(size.weight_bytes), tokens = static_cast<double>(asked.tokens),
              token = static_cast<double>(size.kv_values_per_token * size_of(asked.dtype)),
              cache = asked.bytes > 0 ? static_cast<double>(asked.bytes) : tokens * token;
@@ -54,6 +50,13 @@ std::unique_ptr<Checkpoint> open_weights(std::shared_ptr<const FileSet> files, s
   if (load_format == "dummy") return open_dummy_checkpoint(std::move(files), values);
   throw Error(Errc::bad_input, fmt::format("load_format {} is not known{}; there are auto and dummy", in_quotes(load_format),
                                            did_you_mean(load_format, kLoadFormats)));
+}
+
+ModelReport plan_configuration(std::shared_ptr<const FileSet> files) {
+  const auto device = open_cpu_device(1);
+  const auto ops = make_reference_ops();
+  const auto stand_ins = open_dummy_checkpoint(std::move(files), DummyValues::none);
+  return plan_model(*stand_ins, {.device = *device, .ops = *ops, .moe_backend = "reference"})->report();
 }
 
 std::unique_ptr<Checkpoint> open_weights_to_run(std::shared_ptr<const FileSet> files, std::string_view load_format,

@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/dummy_checkpoint.h"
 #include "io/file_set.h"
+#include "models/model.h"
 #include "tensor/dtype.h"
 
 namespace conclave {
@@ -26,6 +27,10 @@ std::shared_ptr<const FileSet> open_model_files(const std::string& model, std::s
 // The weights of a model: its own ("auto"), or stand-ins in their formats ("dummy"), with or without values. Throws Error.
 inline constexpr std::string_view kLoadFormats[] = {"auto", "dummy"};
 std::unique_ptr<Checkpoint> open_weights(std::shared_ptr<const FileSet>, std::string_view load_format, DummyValues);
+
+// What config.json alone says of a model: the plan of stand-ins by the reference, which can run every model that means something.
+// Throws Error.
+ModelReport plan_configuration(std::shared_ptr<const FileSet>);
 
 // The cache that a caller asks for: so many bytes, or else room for so many tokens of that type.
 struct CacheAsked {

@@ -30,12 +30,11 @@ class RankPlan {
   void plan(ParallelSize& size, const std::string& backend) const {
     const auto dummy = open_dummy_checkpoint({std::shared_ptr<void>(), &files_}, DummyValues::none);
     LoadContext context = each_;
-    context.plan_only = true;
     context.moe_backend = backend;
     context.ranks = size.ranks;
     context.whole = &whole_;
     context.all_problems = &size.problems;
-    const auto model = load_model(*dummy, context);
+    const auto model = plan_model(*dummy, context);
     const ModelSize& planned = model->report().size;
     const std::int64_t longest = step_.context > 0 ? step_.context : model->config().max_positions;
     size.memory = {planned.weight_bytes, planned.kv_values_per_token,

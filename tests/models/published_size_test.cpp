@@ -34,7 +34,7 @@ Planned plan(const std::string& name) {
   Planned out{open_dummy_checkpoint(std::make_shared<ConfigOnly>(name), DummyValues::none), {}};
   const auto device = open_cpu_device(1);
   const auto ops = make_reference_ops();
-  out.report = plan_model(*out.tensors, {.device = *device, .ops = *ops, .moe_backend = "reference"});
+  out.report = plan_model(*out.tensors, {.device = *device, .ops = *ops, .moe_backend = "reference"})->report();
   return out;
 }
 
