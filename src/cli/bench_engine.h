@@ -8,6 +8,7 @@
 #include "cli/bench_figures.h"
 #include "cli/bench_work.h"
 #include "cli/engine_options.h"
+#include "io/json.h"
 
 namespace conclave::cli {
 
@@ -22,21 +23,24 @@ struct EngineBenchFlags {
 // The model as first word, lengths, numbers of runs, --json and every option of the engine.
 void add_engine_bench_flags(CLI::App& command, EngineBenchFlags&);
 
-// An engine whose limits hold the batch, unless options say otherwise.
-struct BenchedEngine {
-  std::unique_ptr<Engine> engine;
-  ModelWork work;
+// The runs after those that warm up, each with a sample of the limits beside it, and what they are divided by.
+struct EngineRuns {
+  std::vector<BatchTimes> times;
+  const Limits& limits;
+  const ModelWork& work;
+  const ModelInfo& info;
 };
-BenchedEngine open_benched_engine(EngineBenchFlags);
+// What a kind of bench makes of them, for people and for scripts.
+struct EngineFigures {
+  std::string text;
+  Json json;
+};
 
-// The runs after those that warm up, each with its times and a sample of the limits beside it; a progress bar on stderr.
-std::vector<BatchTimes> run_batches(Engine&, const EngineBenchFlags&, Limits&);
+// Opens an engine whose limits hold the batch, unless options say otherwise, runs with a progress bar on stderr, and prints what
+// was measured (the model, the machine, the kernels, the batch) and the figures. Returns the exit code. Throws Error.
+int bench_engine(EngineBenchFlags, const std::function<EngineFigures(const EngineRuns&)>&);
 
 // One value of each run.
 Spread over(const std::vector<BatchTimes>&, const std::function<double(const BatchTimes&)>&);
-
-// What was measured: the model, the machine, the kernels, the batch.
-std::string engine_words(const ModelInfo&, const EngineBenchFlags&);
-Json engine_json(const ModelInfo&, const EngineBenchFlags&);
 
 }  // namespace conclave::cli

@@ -77,6 +77,4 @@ Json compute_json(double operations, double per_second, const Limits& limits) {
           {"share_of_int8_limit", per_second / limits.bytes().median}};
 }
 
-void print_json(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
-
 }  // namespace conclave::cli

@@ -52,6 +52,4 @@ std::string compute_words(double operations_per_second, const Limits&);
 Json read_json(double bytes, double bytes_per_second, const Limits&);
 Json compute_json(double operations, double operations_per_second, const Limits&);
 
-void print_json(const Json&);
-
 }  // namespace conclave::cli

@@ -7,11 +7,8 @@
 
 #include "cli/bench_engine.h"
 #include "cli/cmd_bench.h"
-#include "cli/interrupt.h"
-#include "cli/message.h"
 #include "cli/number_check.h"
 #include "device/cpu_features.h"
-#include "io/json.h"
 
 namespace conclave::cli {
 namespace {
@@ -68,34 +65,27 @@ std::string text_of(const Figures& f, const BatchShape& shape, const Limits& lim
   return text;
 }
 
-Json json_of(const Figures& f, const EngineBenchFlags& flags, const Limits& limits, const ModelInfo& info) {
-  Json out = engine_json(info, flags);
+Json json_of(const Figures& f, const BatchShape& shape, const Limits& limits) {
+  Json out;
   out["latency_seconds"] = json_of(f.latency);
   out["ttft_seconds"] = json_of(f.first_token);
   out["prefill_tokens_per_second"] = json_of(f.prefill);
-  out["prefill_compute"] = compute_json(f.prompt_operations, compute_speed(f, flags.shape), limits);
+  out["prefill_compute"] = compute_json(f.prompt_operations, compute_speed(f, shape), limits);
   if (f.decode) {
     out["tpot_seconds"] = json_of(*f.per_token);
     out["decode_tokens_per_second"] = json_of(*f.decode);
     out["decode_read"] = read_json(f.step_bytes, read_speed(f), limits);
   }
-  out["limits"] = limits.json();
   return out;
 }
 
 int latency(EngineBenchFlags flags) {
-  count_interrupts();
-  EngineOptions& o = flags.engine.options;
-  if (o.max_num_seqs == 0) o.max_num_seqs = flags.shape.prompts;
-  const BenchedEngine benched = open_benched_engine(flags);
-  const ModelInfo& info = benched.engine->info();
-  Limits limits(info.threads);
-  const Figures f = figures_of(run_batches(*benched.engine, flags, limits), flags.shape, benched.work);
-  if (flags.json)
-    print_json(json_of(f, flags, limits, info));
-  else
-    fmt::print("{}", printable(engine_words(info, flags) + text_of(f, flags.shape, limits)));
-  return kSuccess;
+  const BatchShape shape = flags.shape;
+  if (flags.engine.options.max_num_seqs == 0) flags.engine.options.max_num_seqs = shape.prompts;
+  return bench_engine(std::move(flags), [&](const EngineRuns& runs) -> EngineFigures {
+    const Figures f = figures_of(runs.times, shape, runs.work);
+    return {text_of(f, shape, runs.limits), json_of(f, shape, runs.limits)};
+  });
 }
 
 }  // namespace

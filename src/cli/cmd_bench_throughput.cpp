@@ -5,10 +5,7 @@
 
 #include "cli/bench_engine.h"
 #include "cli/cmd_bench.h"
-#include "cli/interrupt.h"
-#include "cli/message.h"
 #include "cli/number_check.h"
-#include "io/json.h"
 
 namespace conclave::cli {
 namespace {
@@ -38,29 +35,20 @@ std::string text_of(const Figures& f, const Limits& limits) {
                      compute_words(f.operations / f.elapsed.median, limits));
 }
 
-Json json_of(const Figures& f, const EngineBenchFlags& flags, const Limits& limits, const ModelInfo& info) {
-  Json out = engine_json(info, flags);
-  out["max_num_seqs"] = info.max_num_seqs;
-  out["elapsed_seconds"] = json_of(f.elapsed);
-  out["requests_per_second"] = json_of(f.requests);
-  out["tokens_per_second"] = json_of(f.total_tokens);
-  out["output_tokens_per_second"] = json_of(f.output_tokens);
-  out["compute"] = compute_json(f.operations, f.operations / f.elapsed.median, limits);
-  out["limits"] = limits.json();
-  return out;
+Json json_of(const Figures& f, const ModelInfo& info, const Limits& limits) {
+  return {{"max_num_seqs", info.max_num_seqs},
+          {"elapsed_seconds", json_of(f.elapsed)},
+          {"requests_per_second", json_of(f.requests)},
+          {"tokens_per_second", json_of(f.total_tokens)},
+          {"output_tokens_per_second", json_of(f.output_tokens)},
+          {"compute", compute_json(f.operations, f.operations / f.elapsed.median, limits)}};
 }
 
 int throughput(const EngineBenchFlags& flags) {
-  count_interrupts();
-  const BenchedEngine benched = open_benched_engine(flags);
-  const ModelInfo& info = benched.engine->info();
-  Limits limits(info.threads);
-  const Figures f = figures_of(run_batches(*benched.engine, flags, limits), flags.shape, benched.work);
-  if (flags.json)
-    print_json(json_of(f, flags, limits, info));
-  else
-    fmt::print("{}", printable(engine_words(info, flags) + text_of(f, limits)));
-  return kSuccess;
+  return bench_engine(flags, [&](const EngineRuns& runs) -> EngineFigures {
+    const Figures f = figures_of(runs.times, flags.shape, runs.work);
+    return {text_of(f, runs.limits), json_of(f, runs.info, runs.limits)};
+  });
 }
 
 }  // namespace

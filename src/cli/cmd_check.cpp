@@ -145,8 +145,6 @@ std::string text_of(const ModelCheck& check, const Findings& findings, const Ste
   return text;
 }
 
-void print(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
-
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) { to.insert(to.end(), from.begin(), from.end()); }
 
 // What `look` returns. An error of a file is a problem like others, and what does not need that file is looked at all the same.
@@ -204,7 +202,7 @@ int check(const CheckFlags& flags) {
   Findings findings;
   const std::optional<ModelCheck> found = look(flags, step, findings);
   if (flags.json) {
-    print(found ? json_of(*found, findings, step) : Json{{"problems", findings.problems}, {"notes", findings.notes}});
+    print_json(found ? json_of(*found, findings, step) : Json{{"problems", findings.problems}, {"notes", findings.notes}});
   } else {
     std::string text;
     if (found) {

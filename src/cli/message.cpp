@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "io/json.h"
 #include "text/utf8.h"
 
 namespace conclave::cli {
@@ -29,5 +30,7 @@ void say(std::string_view text) noexcept try {
 } catch (const std::bad_alloc&) {
   std::fputs("out of memory\n", stderr);
 }
+
+void print_json(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
 
 }  // namespace conclave::cli
