@@ -1,6 +1,7 @@
 // What AVX2 reaches at most. Byte products: 32 a multiplication, widened in two more instructions, as kernels do it.
 #include <immintrin.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "kernels/cpu/table.h"
 
@@ -8,6 +9,7 @@ namespace conclave::avx2 {
 #include "kernels/cpu/entries.inc"
 
 namespace {
+#include "kernels/cpu/avx2/vec.inc"
 
 constexpr int kChains = 10;     // multiply-adds: enough to hide their latency, and few enough for 16 registers
 constexpr int kByteChains = 4;  // sums, of latency 1
@@ -15,6 +17,8 @@ constexpr int kByteChains = 4;  // sums, of latency 1
 inline __m256i words(const uint8_t* p) { return _mm256_load_si256(reinterpret_cast<const __m256i*>(p)); }
 
 }  // namespace
+
+#include "kernels/cpu/vector/limits.inc"
 
 uint64_t read_streams(const uint8_t* bytes, int64_t n) noexcept {
   const int64_t stream = n / 4;
@@ -30,24 +34,6 @@ uint64_t read_streams(const uint8_t* bytes, int64_t n) noexcept {
   return w[0] ^ w[1] ^ w[2] ^ w[3];
 }
 
-int64_t multiply_adds(int64_t rounds, double* sum) noexcept {
-  __m256 one = _mm256_set1_ps(1.0f);
-  asm volatile("" : "+x"(one));  // may be anything, as far as the compiler knows
-  __m256 x[kChains];
-  for (__m256& chain : x) chain = _mm256_setzero_ps();
-  for (int64_t i = 0; i < rounds; ++i) {
-#pragma GCC unroll 10
-    for (int c = 0; c < kChains; ++c) x[c] = _mm256_fmadd_ps(x[c], one, one);
-  }
-  *sum = 0.0;
-  for (const __m256& chain : x) {
-    alignas(32) float lanes[8];
-    _mm256_store_ps(lanes, chain);
-    for (const float lane : lanes) *sum += static_cast<double>(lane);
-  }
-  return rounds * kChains * 8;
-}
-
 int64_t byte_products(int64_t rounds, double* sum) noexcept {
   __m256i ones = _mm256_set1_epi8(1);
   const __m256i pairs = _mm256_set1_epi16(1);
@@ -60,12 +46,7 @@ int64_t byte_products(int64_t rounds, double* sum) noexcept {
       x[c] = _mm256_add_epi32(x[c], _mm256_madd_epi16(_mm256_maddubs_epi16(ones, ones), pairs));
     }
   }
-  *sum = 0.0;
-  for (const __m256i& chain : x) {
-    alignas(32) int32_t lanes[8];
-    _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), chain);
-    for (const int32_t lane : lanes) *sum += static_cast<double>(lane);
-  }
+  *sum = sum_of_lanes<int32_t>(x);
   return rounds * kByteChains * 32;
 }
 

@@ -1,6 +1,7 @@
 // What AVX-512 reaches at most. Byte products: 64 in one instruction of VNNI.
 #include <immintrin.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "kernels/cpu/table.h"
 
@@ -8,8 +9,12 @@ namespace conclave::avx512 {
 #include "kernels/cpu/entries.inc"
 
 namespace {
-constexpr int kChains = 12;  // enough to hide the latency of an instruction
-}
+#include "kernels/cpu/avx512/vec.inc"
+
+constexpr int kChains = 12;  // of either kind: enough to hide the latency of an instruction
+}  // namespace
+
+#include "kernels/cpu/vector/limits.inc"
 
 uint64_t read_streams(const uint8_t* bytes, int64_t n) noexcept {
   const int64_t stream = n / 4;
@@ -25,24 +30,6 @@ uint64_t read_streams(const uint8_t* bytes, int64_t n) noexcept {
   return w[0] ^ w[1] ^ w[2] ^ w[3] ^ w[4] ^ w[5] ^ w[6] ^ w[7];
 }
 
-int64_t multiply_adds(int64_t rounds, double* sum) noexcept {
-  __m512 one = _mm512_set1_ps(1.0f);
-  asm volatile("" : "+v"(one));  // may be anything, as far as the compiler knows
-  __m512 x[kChains];
-  for (__m512& chain : x) chain = _mm512_setzero_ps();
-  for (int64_t i = 0; i < rounds; ++i) {
-#pragma GCC unroll 12
-    for (int c = 0; c < kChains; ++c) x[c] = _mm512_fmadd_ps(x[c], one, one);
-  }
-  *sum = 0.0;
-  for (const __m512& chain : x) {
-    alignas(64) float lanes[16];
-    _mm512_store_ps(lanes, chain);
-    for (const float lane : lanes) *sum += static_cast<double>(lane);
-  }
-  return rounds * kChains * 16;
-}
-
 int64_t byte_products(int64_t rounds, double* sum) noexcept {
   __m512i ones = _mm512_set1_epi8(1);
   asm volatile("" : "+v"(ones));
@@ -52,12 +39,7 @@ int64_t byte_products(int64_t rounds, double* sum) noexcept {
 #pragma GCC unroll 12
     for (int c = 0; c < kChains; ++c) x[c] = _mm512_dpbusd_epi32(x[c], ones, ones);
   }
-  *sum = 0.0;
-  for (const __m512i& chain : x) {
-    alignas(64) int32_t lanes[16];
-    _mm512_store_si512(lanes, chain);
-    for (const int32_t lane : lanes) *sum += static_cast<double>(lane);
-  }
+  *sum = sum_of_lanes<int32_t>(x);
   return rounds * kChains * 64;
 }
 
