@@ -40,11 +40,7 @@ class CpuLinear final : public Linear {
       args.w = packed_.matrix();
       args.x = x.row<float>(tile.token);
       args.x_stride = x.stride[0];
-      args.tokens = tile.tokens;
-      args.out = out.row<float>(tile.token);
-      args.out_stride = out.stride[0];
-      args.row_begin = tile.row_begin;
-      args.row_end = tile.row_end;
+      set_result(args, tile, out);
       kernels_.gemm[packed_.format()](&args);
       add_bias(bias_, tile, out);
     });
@@ -86,11 +82,7 @@ class CpuTiledLinear final : public Linear {
       args.w = tiled_.matrix();
       args.x = rounded + tile.token * blocks;
       args.x_stride = blocks;
-      args.tokens = tile.tokens;
-      args.out = out.row<float>(tile.token);
-      args.out_stride = out.stride[0];
-      args.row_begin = tile.row_begin;
-      args.row_end = tile.row_end;
+      set_result(args, tile, out);
       kernels_.tile[tiled_.format()](&args);
       add_bias(bias_, tile, out);
     });
@@ -106,7 +98,7 @@ class CpuTiledLinear final : public Linear {
   std::string words_;
 };
 
-// In plain C++ the kernels over tiles are slower than those over rows (docs/performance.md).
+// In plain C++ the kernels over tiles are no faster for one token and far slower for many (docs/performance.md).
 bool in_tiles(const QuantScheme& scheme, std::int64_t cols, const DeviceCaps& caps) {
   return caps.isa != CpuIsa::scalar && TiledMatrix::supports(scheme, cols);
 }

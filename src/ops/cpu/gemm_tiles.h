@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "device/thread_pool.h"
+#include "tensor/view.h"
 
 namespace conclave {
 
@@ -21,6 +22,16 @@ GemmTiles plan_gemm(std::int64_t rows, std::int64_t cols, std::int64_t tokens, i
 struct GemmTile {
   std::int64_t row_begin, row_end, token, tokens;
 };
+
+// The fields of GemmArgs and TileArgs that say what of the result a task computes; out f32 [tokens, rows], rows may be apart.
+template <class Args>
+void set_result(Args& args, const GemmTile& tile, const TensorView& out) noexcept {
+  args.tokens = tile.tokens;
+  args.out = out.row<float>(tile.token);
+  args.out_stride = out.stride[0];
+  args.row_begin = tile.row_begin;
+  args.row_end = tile.row_end;
+}
 
 // body(GemmTile) noexcept for the tasks of plan_gemm, in one parallel region. All rows with the first tokens, then with the next
 // ones: the threads share the activations.
