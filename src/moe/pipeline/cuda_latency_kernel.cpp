@@ -159,20 +159,19 @@ class CudaLatencyKernel final : public MoeKernel {
     args_.inter_size = p.inter;
     args_.blocks = blocks_;
     args_.weight_on_input = p.routing.weight_on_input;
-    args_.activation = {static_cast<cuda::ActivationKind>(index_of(p.activation.kind)), p.activation.gated, p.activation.alpha,
-                        p.activation.beta, p.activation.limit};
+    args_.activation = {kind_of(p.activation.kind), p.activation.gated, p.activation.alpha, p.activation.beta, p.activation.limit};
   }
 
-  static std::int32_t index_of(Activation kind) {
+  static cuda::ActivationKind kind_of(Activation kind) {
     switch (kind) {
-      case Activation::silu: return static_cast<std::int32_t>(cuda::ActivationKind::silu);
-      case Activation::gelu: return static_cast<std::int32_t>(cuda::ActivationKind::gelu);
-      case Activation::gelu_tanh: return static_cast<std::int32_t>(cuda::ActivationKind::gelu_tanh);
-      case Activation::relu2: return static_cast<std::int32_t>(cuda::ActivationKind::relu2);
-      case Activation::swiglu_oai: return static_cast<std::int32_t>(cuda::ActivationKind::swiglu_oai);
+      case Activation::silu: return cuda::ActivationKind::silu;
+      case Activation::gelu: return cuda::ActivationKind::gelu;
+      case Activation::gelu_tanh: return cuda::ActivationKind::gelu_tanh;
+      case Activation::relu2: return cuda::ActivationKind::relu2;
+      case Activation::swiglu_oai: return cuda::ActivationKind::swiglu_oai;
       case Activation::identity: break;
     }
-    return static_cast<std::int32_t>(cuda::ActivationKind::identity);
+    return cuda::ActivationKind::identity;
   }
 
   // Null for nothing.
