@@ -1,11 +1,13 @@
 #include "moe/build.h"
 
+#include "base/check.h"
 #include "base/log.h"
 
 namespace conclave::moe {
 
 BuiltMoe build_moe_kernel(const MoeProblem& problem, const ExpertWeights& weights, Device& device, std::string_view wanted,
                           bool verify, std::span<const MoeBackend* const> backends) {
+  CONCLAVE_CHECK(!weights.experts.empty(), "only a plan has no weights, and it calls a backend itself");
   BuiltMoe built;
   built.selection = select_backend(problem, device.caps(), backends, wanted);
   for (;;) {
