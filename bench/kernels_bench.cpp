@@ -128,9 +128,10 @@ void tile(benchmark::State& state, CpuIsa isa, const TileCase& c, std::int64_t r
       rows,
       0,
       rows};
+  const std::uint8_t* const bytes = pool().data();  // made outside the timing
   std::int64_t matrix = 0;
   for (auto _ : state) {
-    args.w.codes = pool().data() + matrix++ % matrices * matrix_bytes;
+    args.w.codes = bytes + matrix++ % matrices * matrix_bytes;
     args.w.scales = args.w.codes + code_bytes;
     table.tile[c.format](&args);
     benchmark::ClobberMemory();

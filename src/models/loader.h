@@ -126,7 +126,8 @@ class Loader {
   Preparation preparation_;
   std::vector<ExpertLayer> layers_;  // in order
   std::int64_t alike_ = 1;           // tensors that one which is counted stands for
-  std::size_t in_whole_ = 0;         // of a rank's plan: where in the whole model's matrices it is; it names some of them, in order
+  std::size_t in_whole_ =
+      0;  // of a rank's plan: index into whole->matrices of the last one found, as it names some of them in order
   std::vector<Ignored> ignored_;
   // Distinct problems so far, each with the backend that its first layer took: later layers take the same.
   std::vector<std::pair<moe::MoeProblem, std::string>> decided_;
