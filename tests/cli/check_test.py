@@ -63,6 +63,7 @@ class Check(Program):
         data[at:at + 4] = struct.pack("<f", float("inf"))
         file.write_bytes(data)
         self.assertIn("No problems of names, types and shapes", self.succeed("check", folder).stdout)
+        self.assertIn("other values are looked at when the model is loaded", self.succeed("check", NVFP4, "--deep").stdout)
         done = self.run_program("check", folder, "--deep")
         self.assertEqual(done.returncode, 1)
         self.assertIn(name, done.stdout)
@@ -187,6 +188,7 @@ class Check(Program):
             said = self.run_program("run", "-m", folder, "x").stderr.removeprefix("conclave: ").strip()
             problems = json.loads(self.run_program("check", folder, "--json").stdout)["problems"]
             self.assertTrue(any(problem.strip() in said for problem in problems), (name, said, problems))
+            self.assertEqual(len(problems), len(set(problems)), "a problem is told twice")
             (folder / name).unlink() if there is None else (folder / name).write_bytes(there)
 
     def test_a_template_that_takes_no_lone_question_is_noted(self):

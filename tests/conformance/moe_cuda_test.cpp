@@ -111,7 +111,7 @@ const auto* const kPrint = testing::AddGlobalTestEnvironment(new PrintWorstCell)
 class MoeOnGpu : public testing::TestWithParam<MoeCase> {
  protected:
   void SetUp() override {
-    if (gpu() == nullptr) GTEST_SKIP() << "skipped: no CUDA device can be seen";
+    if (gpu() == nullptr) GTEST_SKIP() << "no CUDA device can be seen: " << GetParam().name << " was not run on one";
   }
 };
 
@@ -167,7 +167,7 @@ TEST(MoeOnGpuGrid, MostCasesRunOnCudaLatency) {
 }
 
 TEST(MoeBuiltOnGpu, IsVerifiedAndChosenByIntent) {
-  if (gpu() == nullptr) GTEST_SKIP() << "skipped: no CUDA device can be seen";
+  if (gpu() == nullptr) GTEST_SKIP() << "no CUDA device can be seen: nothing was verified or chosen on one";
   MoeProblem p = small_problem();
   p.io = DType::bf16;
   p.weights = kNvfp4;
@@ -182,7 +182,7 @@ TEST(MoeBuiltOnGpu, IsVerifiedAndChosenByIntent) {
 
 // Ids and weights on the device, beside a kernel that takes them: the same as the reference's, whatever the logits are.
 TEST(RoutingOnGpu, IsTheReferences) {
-  if (gpu() == nullptr) GTEST_SKIP() << "skipped: no CUDA device can be seen";
+  if (gpu() == nullptr) GTEST_SKIP() << "no CUDA device can be seen: its routing was not compared with the reference";
   constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
   constexpr int kTokens = 12;
   std::mt19937 random(5);
